@@ -1,7 +1,7 @@
 // Capture files: bytes a marker, beside zstd and LZ4 of the raw words; packing and unpacking a thread; the
 // snapshot of a ring; opening a file of 10 GB.
 //
-// The markers are the device-side profiler's own (synthetic_log.hpp): time goes on by 30 to 93 cycles a
+// The markers are the device-side profiler's own (synthetic_log.hpp): time advances by 30 to 93 cycles a
 // marker, drawn by a Mersenne twister from seed 1 + lane. In the second workload every launch has another
 // number of zones, in the third also other zones: hardly any two launches look alike. CPU time of the thread,
 // median of passes.

@@ -1,6 +1,6 @@
 // Device time to host time: how fast it is converted, against a multiply and an add over the same memory; and
-// how far it is off, against one regression line and against anchoring once a minute, in worlds that know the
-// truth.
+// how far it is off, against one regression line and against anchoring once a minute, in worlds whose true
+// times are known.
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -55,7 +55,7 @@ struct Watching {
   bool offline = false;  // ClockRules::offline
 };
 
-// As the sampler does it: a read of one load, the next one after what the pace says.
+// As the sampler does it: a read of one load, the next one after the interval of the pace.
 Watched watch(const test::MovingWorld& truth, HostTime end, uint64_t seed, const Watching& how) {
   Watched w;
   test::LinkOptions o;

@@ -50,7 +50,7 @@ class CoreFetches {
     const char* name;
     uint64_t config;  // mask of the unit << 8 | event
   };
-  // Intel's performance monitoring events (Skylake to Ice Lake): stores that ask for a line. AMD's processor programming reference of
+  // Intel's performance monitoring events (Skylake to Ice Lake): stores that request a line. AMD's processor programming reference of
   // family 19h: fills from the L3 or another L2 of the complex, and from caches of another one.
   static Event event_of(const std::string& vendor) {
     if (vendor == "GenuineIntel") return {"OFFCORE_REQUESTS.DEMAND_RFO", 0x04b0};

@@ -3,7 +3,7 @@
 
     bench/deadline_bench.py [BIN-DIRECTORY]      eight processes that never sleep, eight cores at 500 launches a second, half a minute
 
-What was missed before a monitor saw the first sweep is left out: between attaching and that sweep the ring is made, which takes longer than a
+What was missed before a monitor read the first sweep is left out: between attaching and that sweep the ring is made, which takes longer than a
 poll deadline, so that each core's first poll is late once. Prints one line a run and the medians. Nothing fails because of a time; TTC_BENCH_ONCE=1 makes one short pair of runs without load.
 """
 import glob

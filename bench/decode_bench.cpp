@@ -77,7 +77,7 @@ void measure(const char* what, const LogShape& shape, double target) {
   Best copying, reading, verifying;
   std::vector<Best> decoding(paths.size());
   size_t decoded = 0, verified = 0;
-  for (int i = 0; i < repetitions(9); ++i) {  // in turn, so that a noisy neighbour meets all
+  for (int i = 0; i < repetitions(9); ++i) {  // in turn, so that a noisy neighbour affects all
     copying.cpu_time([&] { std::memcpy(copy.data(), log.words.data(), bytes), keep(copy); });
     reading.cpu_time([&] { keep(read_all(log.words)); });
     for (size_t p = 0; p < paths.size(); ++p) {

@@ -2,7 +2,7 @@
 // computed here, by the chip's simulation alone over many seeds; ttdelay never reads it. Each run's length as ttemu prints it must be
 // that of the same seed here: what the truth is computed with is then what ran.
 //   delay_worlds_bench [WORLDS, default 200 [SEED, default 1 [NULLS, default half of WORLDS]]]
-// NULLS further worlds have delays of one or two cycles: what these do is far below what could be seen, and must not be named.
+// NULLS further worlds have delays of one or two cycles: their effect is far below what could be found, and must not be named.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ struct World {
   bool null = false;
 };
 
-// A square of the card's cores, row by row, as programs see it.
+// A square of the card's cores, row by row, in logical coordinates.
 chip::Shape shape_of(unsigned side) {
   static const card::EmulatedCard made([] {
     card::EmulatedCardOptions options;

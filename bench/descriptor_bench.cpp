@@ -1,6 +1,6 @@
 // Three ways to fetch the payload of one visit (five lanes) from the emulated card: copies through the
 // window, reads of its descriptor submitted to io_uring in one batch, and plain pread. No latency is charged,
-// so this is the cost of asking. A BAR has no descriptor that could be read: on silicon only the first way
+// so this is the cost of the calls. A BAR has no descriptor that could be read: on silicon only the first way
 // exists.
 #include "bench/emulated_rig.hpp"
 

@@ -1,4 +1,4 @@
-// What a sweep asks of the kernel driver: loads over the link and system calls, counted on the model of the
+// The cost of a sweep in the kernel driver: loads over the link and system calls, counted on the model of the
 // driver (driver_iface/model), and what that makes of a sweep where a load takes 1 us. The model answers
 // calls by moving mappings about, which the driver does not do: the drain's own work is measured on an
 // emulated card instead, and what a call costs at least on the cheapest one there is.
@@ -17,7 +17,7 @@ using namespace ttc;
 using namespace ttc::bench;
 using card::kmd::Request;
 
-// Counts what is asked of the driver.
+// Counts calls of the driver.
 class CountedDriver : public card::kmd::DriverModel {
  public:
   int ioctl(int fd, Request request, void* argument) override {
@@ -50,7 +50,7 @@ double call_us() {
   return us;
 }
 
-// `driver` null: the times of an emulated card, which asks no driver.
+// `driver` null: the times of an emulated card, which calls no driver.
 Cost cost_of(Rig& rig, const CountedDriver* driver, bool busy) {
   const int sweeps = once() ? 3 : 200;
   Cost sum;

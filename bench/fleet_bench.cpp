@@ -2,11 +2,11 @@
 // and the memory of `ttfleet report`, which reads all of them afterwards; from 1 to 64 hosts.
 //
 // The hosts are generated. Each is what `ttfleet agent` is behind its rings: a publisher, a spool on the disk and a sender with a
-// connection of its own, which speaks the real protocol to a real server; rows are drawn instead of read from a card. Every card runs the
+// connection of its own and the real protocol to a real server; rows are drawn instead of read from a card. Every card runs the
 // same ops, one card of the last host is 20 % slow in one of them. A result is wrong, and the program fails, where the report lacks a row,
 // has one twice, or does not name that card.
 //
-// TTC_BENCH_SECONDS: of each size (default 60). TTC_BENCH_ROWS: a minute, of 64 hosts (default 5,000,000). Files lie in the temporary directory
+// TTC_BENCH_SECONDS: of each size (default 60). TTC_BENCH_ROWS: a minute, of 64 hosts (default 5,000,000). Files are in the temporary directory
 // and are removed. Without nats-server nothing is measured.
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // What a zone of the workload's host side costs: a Tracy stream as its bytes arrive (0.13, LZ4 as a client packs it), taken
-// apart, put into ring and capture. CPU time of all threads counts, because the workload wants the same cores.
+// apart, put into ring and capture. CPU time of all threads counts, because the workload uses the same cores.
 #include <lz4.h>
 #include <sys/resource.h>
 #include <unistd.h>

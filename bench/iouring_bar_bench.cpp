@@ -1,10 +1,10 @@
 // What io_uring can and cannot do with device memory, tried out. There is no card here, so other memory
-// stands in that the kernel maps as it maps a BAR window: without pages behind it (VM_IO, VM_PFNMAP; "io" and
+// is used that the kernel maps as it maps a BAR window: without pages behind it (VM_IO, VM_PFNMAP; "io" and
 // "pf" in smaps).
 //
 //   vvar     the kernel's clock page, in every process; read-only, as an observer maps a window
-//   perf     the ring of a perf event; the same flags, but writable: what fails here fails not for want of
-//   rights revoked  a file mapping whose file has shrunk: touching it is SIGBUS, as a window after a reset
+//   perf     the ring of a perf event; the same flags, but writable: missing rights are not the reason for a failure here
+//   revoked  a file mapping whose file has shrunk: touching it is SIGBUS, as a window after a reset
 //   memory   ordinary memory, to compare with; and the same read-only
 //
 // Nothing is read from a real device. What the machine does not allow is skipped with a message.
@@ -131,7 +131,7 @@ long read_as_other_process(char* at) {
   return errno_of(process_vm_readv(getpid(), &local, 1, &remote, 1, 0));
 }
 
-// What the kernel does with `at` when asked in different ways.
+// Passes `at` to the kernel in different requests.
 void probe(const std::string& what, char* at, Uring& ring) {
   const Fd file(memfd_create("iouring-bar-bench", MFD_CLOEXEC));
   const std::string by_syscall = outcome(errno_of(pwrite(file.get(), at, kPage, 0)));

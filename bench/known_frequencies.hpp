@@ -1,11 +1,11 @@
-// What reads of a world would prove to one who has all of them, knows every frequency, where each steady stretch begins and
-// ends, and how fast the counter ran at most between any two reads. Only the offset to host time has to come from the
-// reads. No model can know this: the figure says what an assumption is worth, not what one can reach.
+// The bounds that follow from all reads of a world, given every frequency, where each steady stretch begins and ends, and
+// how fast the counter ran at most between any two reads. Only the offset to host time has to come from the reads. No model
+// has this input: the figure shows the worth of an assumption, not a reachable bound.
 //
 // A steady stretch is sure but for the trim at either end, if it lasts for three. There every read limits the
-// offset, less exactly the farther it is (the crystal wanders by up to 1 ppm a second). Elsewhere limits go on
+// offset, less exactly the farther it is (the crystal wanders by up to 1 ppm a second). Elsewhere limits carry over
 // from read to read at no more than the largest frequency of the interval and its two neighbours, and between
-// two stretches that meet at no more and no less than theirs.
+// two adjacent stretches at no more and no less than theirs.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,7 @@ class KnownFrequencies {
   double ns(collect::HostTime t) const {
     return static_cast<double>(static_cast<int64_t>(t - world_.begin())) / 16;
   }
-  // The read said that the next number was not reached: a cycle of its own frequency earlier for this one.
+  // The read showed that the next number was not reached: a cycle of its own frequency earlier for this one.
   double before_ns(const collect::ClockRead& r) const { return ns(r.before) - 1e9 / 7e8; }
 
   static constexpr collect::HostTime kTrim = 16 * 3'800'000;
@@ -61,7 +61,7 @@ class KnownFrequencies {
     s.steady = s.steady && s.from <= t && t < s.until;
     return s;
   }
-  // Two steady stretches that meet near the interval behind read i.
+  // Two adjacent steady stretches that border near the interval after read i.
   bool near_single_change(size_t i, double& fast, double& slow) const {
     const auto t = reads_[i].before, u = reads_[i + 1].after;
     for (const auto at : {t, u}) {
@@ -146,7 +146,7 @@ class KnownFrequencies {
     return r;
   }
 
-  // A read in a steady stretch is as good as all of the stretch.
+  // A read in a steady stretch gets the bounds of all reads of the stretch.
   void anchor(size_t i) {
     const auto& r = reads_[i];
     const auto span = sure(r.before);
@@ -160,7 +160,7 @@ class KnownFrequencies {
     if (list.empty()) return;
     const double pace = 1e9 / world_.hz(r.before);
     const Range known = offsets(list, pace);
-    // limits() counts from the number at `before`; the read's own lies a little later.
+    // limits() counts from the number at `before`; the read's own number is a little later.
     const double later = static_cast<double>(r.cycles - world_.cycles(r.before)) * pace;
     points_[i].low = std::max(points_[i].low, ns(r.before) + known.low + later);
     points_[i].high = std::min(points_[i].high, ns(r.before) + known.high + later);

@@ -2,9 +2,9 @@
 // follows the segment, programs are launched at random times. Measured from the end of finish_launch() to the
 // reader holding the chunk with the last of the five frames of that launch.
 //
-// The baseline is what the schedule alone explains: the same launches, seen by visits that happen exactly
-// when they are due and take no time. What is more is timers, the sweep itself, wake-ups, and words that were
-// not believed yet.
+// The baseline is the schedule alone: the same launches, detected by visits that happen exactly
+// when they are due and take no time. The rest is timers, the sweep itself, wake-ups, and words that were
+// not accepted yet.
 #include <sys/prctl.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // What every benchmark here shares: the machine it ran on, the short mode of ctest, clocks, percentiles, and
-// the one line a result is printed on. A line says what was measured, against what, their ratio and the
+// the one line a result is printed on. A line has what was measured, against what, their ratio and the
 // target. Nothing here fails because of a time.
 #pragma once
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 
 namespace ttc::bench {
 
-// ctest runs every benchmark once, on tiny inputs, to see that it works.
+// ctest runs every benchmark once, on tiny inputs, to check that it works.
 inline bool once() {
   const char* set = std::getenv("TTC_BENCH_ONCE");
   return set && *set && *set != '0';

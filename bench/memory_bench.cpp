@@ -1,6 +1,6 @@
 // What a collecting ttcollect holds in memory: real processes, a paced workload on every core, and the
 // kernel's own account in /proc/PID/status while it runs. What is mapped from the card and from the ring
-// counts as shared; the ring is what the user asked for and is taken off.
+// counts as shared; the ring is of the size that the user chose and is taken off.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

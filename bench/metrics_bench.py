@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `ttcollect --metrics` costs: CPU of the process that serves it, of a card that runs so many programs a second.
+"""The cost of `ttcollect --metrics`: CPU of the process that serves it, by the rate of the card's programs.
 
     bench/metrics_bench.py [BIN-DIRECTORY]       a minute a card, behind the first two seconds of CPU time, which are not counted against the budget
 

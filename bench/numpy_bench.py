@@ -80,7 +80,7 @@ def main():
             ways += [(f"batches, {words}", lambda h=host_times: batches(path, host_times=h)),
                      (f"one array, {words}", lambda h=host_times: array(path, host_times=h))]
         wall, used = {what: [] for what, _ in ways}, {what: [] for what, _ in ways}
-        for _ in range(REPETITIONS):    # in turns, so that what else the machine does meets all of them
+        for _ in range(REPETITIONS):    # in turns, so that other load of the machine affects all of them
             for what, way in ways:
                 gc.collect()
                 began, cpu_began = time.perf_counter(), cpu_s()

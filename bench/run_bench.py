@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `ttcollect run` costs its user: time around a program that does nothing, calls of marks that no program collects, and the wait for the summary.
+"""The cost of `ttcollect run` to its user: time around a program that does nothing, calls of marks that no program collects, and the wait for the summary.
 
     bench/run_bench.py [BIN-DIRECTORY]
 

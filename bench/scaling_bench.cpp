@@ -1,7 +1,7 @@
 // How the cost of collecting grows with cores, launches and the price of a round trip; as a table, and with
-// `--svg FILE` as a figure. Every number stands beside the bound it should meet.
+// `--svg FILE` as a figure. Every number is printed beside its bound.
 //
-// Time is counted, not lived through: a case has a clock of its own, for the card and the drain alike, that
+// Time is simulated: a case has a clock of its own, for the card and the drain alike, that
 // moves by what a sweep takes (the collector's CPU time, and the charge of its round trips) and by the waits
 // between sweeps. Launches (four zones, five RISCs, each core at its own phase) take none of it. So 140 cores
 // can launch 50 000 programs a second each on a small machine that others use too. What is left out are late
@@ -113,7 +113,7 @@ bool growing(const std::vector<uint64_t>& sweeps) {
   return median({half, sweeps.end()}) > 1.5 * median({sweeps.begin(), half});
 }
 
-// What asking for the CPU time costs, to be taken off.
+// The cost of reading the CPU time, to be taken off.
 uint64_t cpu_clock_cost_ns() {
   static const uint64_t kCost = [] {
     uint64_t least = ~uint64_t{0};

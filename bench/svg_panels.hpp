@@ -136,7 +136,7 @@ class PanelWriter {
   draw::Svg svg_;
 };
 
-// False when the file could not be written; errno says why.
+// False when the file could not be written; errno has the reason.
 inline bool write_svg(const std::string& path, const Figure& figure) {
   FILE* file = std::fopen(path.c_str(), "w");
   if (!file) return false;

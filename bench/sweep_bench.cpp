@@ -1,4 +1,4 @@
-// What looking after a card costs in round trips, and how long a sweep takes. A round trip is what the link
+// What polling a card costs in round trips, and how long a sweep takes. A round trip is what the link
 // charges (0.7 to 1 us on silicon); times on the emulated card without a charge are the collector's own work.
 //
 // Fewest: see fewest_lines.hpp. The drain adds the line that shows that the host has not rewound meanwhile,
@@ -112,7 +112,7 @@ void quiet_second(const RigOptions& o) {
       trips / ms, trips / ms / 10, due, trips / ms / due);
 }
 
-// What tt-metal's host moves to see the same: every control vector and every region, whole.
+// What tt-metal's host moves for the same result: every control vector and every region, whole.
 void whole_regions(const RigOptions& o, const char* what) {
   Rig rig(o);
   rig.warm_up(4, false);

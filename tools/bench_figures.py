@@ -1,10 +1,10 @@
-"""What benchmarks printed, as figures in documents: bench/FIGURES.md as a whole, and single figures in other pages.
+"""Puts the output of benchmarks into documents as figures: bench/FIGURES.md as a whole, and single figures in other pages.
 
 A figure in a page is between two comments and is named by the program and by a pattern that one line of its output has:
 
     <!-- bench latency_bench: busy core.*median ([\\d.]+) us -->62<!-- end -->
 
-Of several runs the median of each number counts, place by place; where runs of a ratio differ, the least and the greatest stand behind it.
+Of several runs the median of each number counts, place by place; where runs of a ratio differ, the least and the greatest are printed after it.
 """
 import os
 import re
@@ -62,8 +62,8 @@ def with_numbers(line, runs):
 def page_of_figures(run):
     machine = run["machine"]
     text = ["# Figures", "",
-            "Made by `tools/bench --figures`: what each program printed, the median of each number; behind a ratio the least and the greatest of its runs.",
-            "[README](README.md) says what the programs do and what is aimed at.", "",
+            "Made by `tools/bench --figures`: what each program printed, the median of each number; after a ratio the least and the greatest of its runs.",
+            "[README](README.md) describes the programs and their targets.", "",
             f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, commit {run['commit'][:12] or 'unknown'}"
             f"{' with changes' if run['commit'].endswith('+changes') else ''}; runs of each program, in turns: {run['runs']}; load when they began: "
             f"{run.get('load', 'not known')}.",

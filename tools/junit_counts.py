@@ -18,7 +18,7 @@ SANITIZER = re.compile(r"(ERROR|WARNING): \w+Sanitizer: |: runtime error: ")
 
 
 def reasons(text):
-    """Of each skipped test in what a test printed: GoogleTest's message (the line after "Skipped"), or "skipped: ..."."""
+    """The reason of each skipped test in a test's output: GoogleTest's message (the line after "Skipped"), or "skipped: ..."."""
     lines = text.splitlines()
     for i, line in enumerate(lines):
         if re.search(r":\d+: Skipped$", line):
@@ -38,7 +38,7 @@ def shard_counts(text):
 
 
 def end_of(lines):
-    """The lines that say why a test failed: a sanitizer's first report, or else the last ones."""
+    """The lines with the reason why a test failed: a sanitizer's first report, or else the last ones."""
     for i, line in enumerate(lines):
         if SANITIZER.search(line):
             return lines[i:i + LINES_OF_A_FAILURE]

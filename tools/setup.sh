@@ -1,4 +1,4 @@
-# Sourced by tools/check and tools/quickstart: packages and configuration. Says what it installs.
+# Sourced by tools/check and tools/quickstart: packages and configuration. Prints what it installs.
 
 # What a user's build needs on Debian 12 and 13, and a font for the pictures of ttreport.
 build_packages="g++ make cmake libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev libexpected-dev libtomlplusplus-dev liblz4-dev nlohmann-json3-dev zlib1g-dev libcairo2-dev libsqlite3-dev libnats-dev prometheus-cpp-dev fonts-dejavu-core"
@@ -30,7 +30,7 @@ install_packages() {
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Golden data lies beside a developer's checkout; a user's machine does not have it.
+# Golden data is beside a developer's checkout; a user's machine does not have it.
 golden_directory() {
   local directory=${TTC_GOLDEN:-../shared/golden}
   [ -d "$directory" ] && (cd "$directory" && pwd)

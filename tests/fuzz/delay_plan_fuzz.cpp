@@ -1,4 +1,4 @@
-// Any bytes as a plan of ttdelay: refused in one sentence with the file's name, or runs of which each is as the plan says: as many of an
+// Any bytes as a plan of ttdelay: refused in one sentence with the file's name, or runs of which each follows the plan: as many of an
 // arm as planned, in an environment that tt-metal reads as that delay, and the same again from its JSON.
 #include <cstdint>
 #include <cstdlib>

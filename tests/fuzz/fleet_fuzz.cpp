@@ -31,7 +31,7 @@ void rows(std::string_view bytes) {
                  {}});
   const Identity who;
   for (const RowKind kind : kRowKinds) ingest.take(rows_subject(who, name_of(kind)), bytes);
-  // The same rows as an agent would have sent them, so that what lies behind the digest is reached, too.
+  // The same rows as an agent would have sent them, so that the code after the digest check is reached, too.
   for (const RowKind kind : kRowKinds) {
     const uint16_t size = kind == RowKind::loss        ? sizeof(LossRow)
                           : kind == RowKind::telemetry ? sizeof(TelemetryRow)

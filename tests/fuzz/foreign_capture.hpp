@@ -1,6 +1,6 @@
 // Any bytes as a .ttc. The first byte chooses what is put in front of them: nothing, a header of version 1, a
-// header of version 2, or that and the header of a block whose checksums fit, so that what lies behind the
-// checksums is met, too.
+// header of version 2, or that and the header of a block whose checksums fit, so that the code after the
+// checksum tests is reached, too.
 #pragma once
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,7 +61,7 @@ inline std::string file_of(const uint8_t* data, size_t size) {
   return file;
 }
 
-// Under a path of its own while it lives.
+// A file with a path of its own for the lifetime of the object.
 class ForeignFile {
  public:
   explicit ForeignFile(const std::string& bytes) : fd_(memfd_create("capture", MFD_CLOEXEC)) {

@@ -1,5 +1,5 @@
-// A segment of foreign bytes, 64 KiB: the input spread over its parts, with as much of a sound header over it as its
-// first byte says, so that a fuzzer gets behind the header checks.
+// A segment of foreign bytes, 64 KiB: the input spread over its parts, with a sound header over it up to the length in its
+// first byte, so that a fuzzer passes the header checks.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -30,7 +30,7 @@ struct Judge {
 
 }  // namespace
 
-// Byte 0: generation and RISC; byte 1: flat id; byte 2: what the judge says; byte 3: whether a time is known,
+// Byte 0: generation and RISC; byte 1: flat id; byte 2: the filter's answer; byte 3: whether a time is known,
 // mode.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 16) return 0;
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::memcpy(&before.host_id, data + 12, 4);
   std::vector<uint32_t> words((size - 16) / 4);
   if (!words.empty()) std::memcpy(words.data(), data + 16, words.size() * 4);
-  // Random bytes hardly ever name a lane: an identity word that is all ones stands for the right one.
+  // Random bytes hardly ever name a lane: an identity word that is all ones is replaced by the right one.
   for (uint32_t& word : words)
     if (word == 0xffffffff) word = lane.format->identity(lane.risc, lane.flat_id, 0);
 

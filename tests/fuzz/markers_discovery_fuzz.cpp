@@ -1,4 +1,4 @@
-// Any memory as a tile's L1: discovery refuses or accepts, always says why, and reads nothing outside.
+// Any memory as a tile's L1: discovery refuses or accepts, always with a reason, and reads nothing outside.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "firmware_markers/discovery.hpp"
 
-// Bytes 0, 2, 3: architecture, generation asked for, kind of core; bytes 4..7: where the image begins; the
+// Bytes 0, 2, 3: architecture, requested generation, kind of core; bytes 4..7: where the image begins; the
 // rest is the image.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ttc::markers;
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   std::vector<uint32_t> words((size - 8) / 4);
   if (!words.empty()) std::memcpy(words.data(), data + 8, words.size() * 4);
-  // A magic word is as unlikely as any other: the first word that is all ones stands for it.
+  // A magic word is as unlikely as any other: the first word that is all ones is replaced by it.
   for (uint32_t& word : words)
     if (word == 0xffffffff) word = placement.place(kind).magic;
   const Discovery d = discover({base, words}, placement, kind, only);

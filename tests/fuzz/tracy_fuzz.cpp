@@ -1,4 +1,4 @@
-// Any bytes as what a Tracy server says: refused, or answered within bounds; what goes out can be unpacked.
+// Any bytes from a Tracy server: refused, or answered within bounds; what goes out can be unpacked.
 #include <lz4.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any bytes as what a Tracy client says: taken, or refused with a sentence. The first byte chooses the protocol and
+// Any bytes from a Tracy client: taken, or refused with a sentence. The first byte chooses the protocol and
 // whether the rest are frames, which are packed here, or what the connection brings.
 
 #include <algorithm>

@@ -4,7 +4,7 @@
  *              RUN_COUNTER and DONE as the firmware has them; with QUICK a push of lane 0 in the middle of run 2
  *   landing    every posted frame reaches the log at a time of its own
  *   collector  snapshot, two stores that land one by one, settle, grace, resolve, and reading on at the end; where nothing fits, the
- *              place of each lane is looked for, and reading goes on from there
+ *              place of each lane is looked for, and reading continues from there
  *   host       with RESET: rewrites the vector, word by word, at any one moment between two runs
  *
  * A frame is one word long and holds the number of its k; runs 1 to OLD were read before. Checked: no frame is taken
@@ -97,7 +97,7 @@ proctype core() {
      atomic {
        in_run = 1; done_word = 0;
 #ifdef STALE
-       if :: cached = 0 :: skip fi        /* mostly the core sees memory again, sometimes not */
+       if :: cached = 0 :: skip fi        /* mostly the core's cache line is reloaded, sometimes not */
 #endif
      }
 #ifdef QUICK
@@ -234,7 +234,7 @@ resolve:
           ok = (i == h);
           best = 0;
           if :: ok -> n = old + h; best = 2 :: else -> skip fi;
-          /* the lap stands on the old place itself: then with a frame for every run that may have ended */
+          /* the lap begins at the old place itself: then with a frame for every run that may have ended */
           if
           :: !ok && h > pos[r] ->
              i = 0; place = newest[r];
@@ -253,7 +253,7 @@ resolve:
           od;
           if
           :: i == h && h > s_index[r] && LAP_IS_NOT_HERE(r) -> n = h - pos[r]; best = 3
-          :: else -> skip          /* or the lap's own frames stand there */
+          :: else -> skip          /* or the lap's own frames are there */
           fi;
           /* torn: one at the front, a hole of its length */
           torn = (best == 0 && h > pos[r] + old && NEW(r, 0, last) && (pos[r] == 1 || !NEW(r, 1, AT(r, 0))));
@@ -285,7 +285,7 @@ resolve:
      :: !ok -> goto surprise
      :: ok -> skip
      fi;
-     /* taken; the place where reading goes on */
+     /* taken; the place where reading continues */
      d_step {
        i = 0;
        if

@@ -1,4 +1,4 @@
-"""What the existing tools promise their users, and ttcollect run keeps: a test a promise. The list of promises has 81 rows, numbered by the document
+"""What the existing tools guarantee their users, and ttcollect run keeps: a test each. The list of guarantees has 81 rows, numbered by the document
 (0 tt_profile, 1 the Tracy profiler page, 2 tt-perf-report's README, 3 the performance guide, 4 the training guide) and the place in it.
 
 `parity_test.py count` runs all and prints how many hold; `parity_test.py 0_1` runs one."""
@@ -39,7 +39,7 @@ def capture_program():
 
 
 def workload():
-    """A card, two processes with Tracy clients of different years and a mark: folder of the report, its root, what was said. Once."""
+    """A card, two processes with Tracy clients of different years and a mark: folder of the report, its root, what was printed. Made once."""
     if not _once:
         name, root = card_name(), work("parity")
         remove_at_end(f"emu-{name}")
@@ -215,7 +215,7 @@ def row_1_7():
 
 
 def row_1_8():
-    """from tracy import Profiler; with -p only what lies between enable and disable."""
+    """from tracy import Profiler; with -p only zones between enable and disable."""
     zones = traced("-p")
     check(zones["PY_FUNC_helper"] == 1 and "PY_FUNC_other" not in zones, str(zones))
 
@@ -303,7 +303,7 @@ def row_3_8():
 
 
 def row_3_9():
-    """Where every step compiles its programs again, as with xr.clear_computation_cache(), that is said at the end and by ttreport steps."""
+    """Where every step compiles its programs again, as with xr.clear_computation_cache(), that is reported at the end and by ttreport steps."""
     name, root, script = card_name(), work("compiling"), work("compiling.py")
     remove_at_end(f"emu-{name}")
     with open(script, "w") as file:
@@ -365,7 +365,7 @@ def count():
             held.append(name)
         except SystemExit:
             print(f"{name[4:].replace('_', '.')} does not hold")
-    print(f"{len(held)} of the {len(ROWS)} promises tested here hold; the list has 81")
+    print(f"{len(held)} of the {len(ROWS)} guarantees tested here hold; the list has 81")
     sys.exit(len(held) != len(ROWS))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a program that was linked with libttcollect.so.0 rests on: its symbols, and functions and rows as the stored dump has them.
+"""The ABI of libttcollect.so.0 that linked programs depend on: its symbols, and functions and rows as the stored dump has them.
 
 A change that is meant is stored by `abi_test.py --store`; one that breaks programs raises the SONAME first."""
 import json
@@ -35,7 +35,7 @@ def symbols():
 
 
 def dump():
-    """Of the C ABI alone, compiled with the names of types. What is behind it is not part of it."""
+    """The C ABI alone, compiled with the names of types. Its implementation is not part of it."""
     with open(os.path.join(BUILD, "compile_commands.json")) as commands:
         words = next(shlex.split(e["command"]) for e in json.load(commands) if "ttc_table_reader.dir" in e["command"])
     flags = []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a collector says when the profiler is not there to be read, and that it waits for one that comes."""
+"""A collector without a profiler to read prints why, and waits for one to start."""
 import os
 import sys
 
@@ -49,7 +49,7 @@ def states():
 
 
 def waits():
-    """--wait stays attached, says once why it waits, and then collects everything."""
+    """--wait stays attached, prints once why it waits, and then collects everything."""
     truth = h.work("late.csv")
     name, process = card("late", "--cores", 4, "--programs", 300, "--pace", "--truth", truth)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json")
@@ -59,7 +59,7 @@ def waits():
     report = h.device(out)
     h.check(report["programs"] == 300 and not h.certain(report), f"{report}")
     h.check(report["mode"] == "normal", f"{report}")
-    h.check(err.count("waiting: ") == 1 and "the profiler is off" in err, f"said while waiting: {err}")
+    h.check(err.count("waiting: ") == 1 and "the profiler is off" in err, f"printed while waiting: {err}")
     code, _, err = h.run("ttexport", "--from", "live:emu-" + name, "-o", h.work("late-out.csv"))
     h.check(code == 0, err)
     h.check(len(h.rows(h.work("late-out.csv"))) == len(h.rows(truth)), "not every marker was collected")
@@ -80,7 +80,7 @@ def waits_in_vain():
 
 def busy_cores_of_16_bit_ids():
     """Nothing holds still long enough to be read twice: which ids the firmware has is found out all the same. The host empties the
-    log again and again, so that a collector which is kept waiting meets a running core later instead of a full log."""
+    log again and again, so that a collector which is kept waiting finds a running core later instead of a full log."""
     programs = 5000
     for generation in ("G1-16", "G1"):
         name = h.card_name()
@@ -135,7 +135,7 @@ def waits_for_another_card():
 
 
 def short():
-    """What a run prints unasked: at most five lines, which say what it attached to, where readers find it, cost, losses and the output."""
+    """A run prints at most five lines by default: what it attached to, where readers find it, cost, losses and the output."""
     name, process = card("on", "--cores", 4, "--programs", 40, "--pace", "--wait-observer")
     capture = h.work("short.ttc")
     code, out, err = h.run("ttcollect", "--device", "emu:" + name, "-o", capture)
@@ -143,7 +143,7 @@ def short():
     lines = err.splitlines()
     h.check(len(lines) <= 5, f"{len(lines)} lines: {err}")
     for words in ("n150 wormhole_b0, 88 cores; readers attach to live:emu-" + name, "40 programs, ", "\n  cost: ", "\n  lost: nothing\n", capture):
-        h.check(words in err, f"{words!r} is not said: {err}")
+        h.check(words in err, f"{words!r} is not printed: {err}")
     h.check(all(len(line) <= 160 + len(capture) for line in lines), f"a line is long: {err}")
     code, out, _ = h.run("ttcollect", "info", capture)
     h.check(code == 0 and "{" not in out and "complete" in out and "  lost        nothing" in out, out)
@@ -153,7 +153,7 @@ def short():
 
 
 def named_mode():
-    """A mode given by the user is believed from the first word on and reported; without one it is found."""
+    """A mode given by the user is used from the first word on and reported; without one it is detected."""
     for mode, generation in (("accumulate", "G4"), ("trace-only", "G3")):
         firmware = ("--mode", mode, "--generation", generation, "--cores", 4, "--programs", 360, "--pace",
                     "--host-reads", "every:120", "--wait-observer",

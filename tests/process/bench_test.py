@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/bench: what it reads from programs, what it calls moved, and what it refuses."""
+"""tools/bench: what it reads from programs, which results it reports as moved, and what it refuses."""
 import json
 import os
 import stat

@@ -77,7 +77,7 @@ class Operator:
     def __init__(self):
         self.key = Key(OPERATOR)
         self.accounts = {}
-        self.system = self.account("system", jetstream=False).public    # the server wants one, and no JetStream in it
+        self.system = self.account("system", jetstream=False).public    # the server requires one, and no JetStream in it
 
     def account(self, name, jetstream=True):
         key = Key(ACCOUNT)

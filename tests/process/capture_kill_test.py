@@ -26,7 +26,7 @@ SMALL_RING_POINTS = ("ring_padded:1", "ring_claimed:900", "ring_written:901")   
 
 
 def csv_of(source):
-    """Rows and exit code; what a killed collector left is not whole, and that is said."""
+    """Rows and exit code; what a killed collector left is not whole, and that is reported."""
     to = h.work("out.csv")
     code, _, err = h.run("ttexport", "--from", source, "-o", to)
     h.check(code in (0, 4, 6), f"ttexport --from {source}: {code}: {err}")    # 6: the ring has come round by then
@@ -52,7 +52,7 @@ def left_nothing(live, files):
 
 
 def judge(name, files, closely, ring_holds_all=True):
-    """What was left behind by a killed collector of this live name."""
+    """The files that a killed collector of this live name left behind."""
     live = "live:emu-" + name
     if left_nothing(live, files):
         return
@@ -146,7 +146,7 @@ def random_moments():
         run_once(name, "ttcollect", ("--durable", "100ms") if dice.random() < 0.3 else (), {}, wait, i % 10 == 0)
     card.kill()
     print(f"{with_markers[0]} files held markers")
-    h.check(with_markers[0] > count // 10, "hardly any kill met a file with markers")
+    h.check(with_markers[0] > count // 10, "hardly any kill hit a file with markers")
 
 
 points() if sys.argv[1] == "points" else random_moments()

@@ -153,7 +153,7 @@ def recover():
     info(h.work("damaged.recovered.ttc"))
     code, _, err = h.run("ttcollect", "recover", "/dev/null")
     h.check(code == 3 and "not a ttcollect capture" in err, f"{code} {err}")
-    # What a recovery made needs none.
+    # A recovered file needs no recovery.
     done(h.start("ttcollect", "recover", path, "-o", h.work("again.ttc")))
     h.check(csv_of(h.work("again.ttc")) == rows, "a recovery of a whole file changed it")
 
@@ -181,7 +181,7 @@ def flight():
 
 
 def beside():
-    """Losses of a device CSV stand in a table of their own beside it, and it is the same CSV."""
+    """Losses of a device CSV are in a table of their own beside it, and it is the same CSV."""
     name, path = h.card_name(), h.work("lost.ttc")
     card = emulate(name, "--cores", 2, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer",
                    "--fault", "unplug:after=300ms")
@@ -237,7 +237,7 @@ def beside():
 
 
 def triggers():
-    """What a flight recorder does about a card that stops, is reset, or loses; `zone` is in flight()."""
+    """A flight recorder on a card that stops, is reset, or loses markers; `zone` is in flight()."""
     # No host reads and no full log: nothing is lost but what the fault takes, however late the collector looks.
     running = ("--cores", 2, "--programs", 300, "--rate", 20, "--wait-observer")
     pauses = ("--cores", 2, "--programs", 0, "--rate", 0.5, "--wait-observer")
@@ -293,7 +293,7 @@ def row_of_files():
     h.check(not glob.glob(h.work("*.part")), "a part was left")
     rows = []
     for f in files:
-        h.check(len(info(f)["sessions"]) == 1, f"{f} does not know its device")
+        h.check(len(info(f)["sessions"]) == 1, f"{f} has no description of its device")
         rows += csv_of(f)[2:]
     h.check(sorted(rows) == sorted(csv_of("live:emu-" + name)[2:]), "the files together are not the run")
 
@@ -356,7 +356,7 @@ def slow_disk():
 
 
 def file_limit():
-    """RLIMIT_FSIZE, which some quotas are, met in the middle of a run: an error of a write, not the end of the run."""
+    """RLIMIT_FSIZE, which some quotas are, reached in the middle of a run: an error of a write, not the end of the run."""
     import resource
     name, path = h.card_name(), h.work("limit.ttc")
     card = emulate(name, "--cores", 4, "--programs", 0, "--rate", 500, "--host-reads", "every:150", "--wait-observer")
@@ -364,13 +364,13 @@ def file_limit():
     wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 8192, "nothing is captured")
     size = os.path.getsize(path)
     resource.prlimit(collector.pid, resource.RLIMIT_FSIZE, (size + 4096, size + 4096))
-    wait_until(lambda: markers_of(name) > 40000, "the card stands still")
+    wait_until(lambda: markers_of(name) > 40000, "the card makes no progress")
     collector.terminate()
     out, err = done(collector, 6)
     card.kill()
     h.finish(card)
     h.check("File too large" in err, err)
-    h.check(missing_is_accounted(name, path, json.loads(out)["devices"][0]["output"]["lost"]) > 0, "no limit was met")
+    h.check(missing_is_accounted(name, path, json.loads(out)["devices"][0]["output"]["lost"]) > 0, "no limit was reached")
 
 
 def markers_of(name):
@@ -379,7 +379,7 @@ def markers_of(name):
 
 
 def removed():
-    """Removed underneath: a sentence names it, and the file is begun again with all that a reader must know."""
+    """Removed underneath: a sentence names it, and the file is begun again with all that a reader needs."""
     name, path = h.card_name(), h.work("gone.ttc")
     card = emulate(name, "--cores", 4, "--programs", 0, "--rate", 500, "--host-reads", "every:150", "--wait-observer")
     collector = collect(name, "-o", path, "--ring", "32MiB")

@@ -1,4 +1,4 @@
-"""What a RISC of the emulated chip does, instruction by instruction, and what it costs (tools/chip/machine.hpp): the vocabulary of
+"""The actions of a RISC of the emulated chip, instruction by instruction, and their cost (tools/chip/machine.hpp): the vocabulary of
 chip_paths.py."""
 MARKER, POLL, ISSUE, LOOP = 18, 8, 12, 4
 GO, RISC_START = 150, 12
@@ -26,7 +26,7 @@ class Moment:
 
 
 class Transfer:
-    """Of one kernel's read, write or send: when it was asked for, and when it has passed its port."""
+    """One kernel's read, write or send: when it was requested, and when it has passed its port."""
 
     def __init__(self, lane, kind, asked, size, channel, latency):
         self.lane, self.kind, self.asked, self.size, self.channel, self.latency = lane, kind, asked, size, channel, latency
@@ -37,7 +37,7 @@ class Transfer:
 
 
 class Barrier:
-    """Of a kernel: it is there at `now` and waits for `transfers`. `at`: when that was over, in the truth; None: not known."""
+    """A kernel's wait: it is there at `now` and waits for `transfers`. `at`: when that was over, in the truth; None: not known."""
 
     def __init__(self, lane, now, at):
         self.lane, self.transfers, self.now, self.at = lane, lane.transfers, now, at
@@ -77,7 +77,7 @@ class Lane:
         return self.expect(name, "ZONE_START")
 
     def end_of(self, name):
-        """Of the zone that is open now, from the truth."""
+        """The times of the open zone, from the truth."""
         depth = 0
         for at, zone, kind in self.markers[self.next:]:
             depth += 1 if kind == "ZONE_START" else -1
@@ -88,7 +88,7 @@ class Lane:
         raise Wrong(f"{self.key()}: {name} has no end")
 
     def wake(self, at, cause, what):
-        """It waited, and goes on at `at`."""
+        """It waited, and continues at `at`."""
         self.now = at
         self.ended.append(Moment(at, cause, self, what))
 

@@ -108,7 +108,7 @@ class Program:
         lane.reserve(buffer)
         for _ in range(self.op["tiles"]):
             lane.transfer(READ, self.op["tile_bytes"])
-        # What is known is when it went on behind both waits: send and signal follow.
+        # The truth has when it continued after both waits: send and signal follow.
         went_on = lane.end_of(name)
         if receivers:
             went_on -= self.cost(lane, WRITE) + self.cost(lane, ATOMIC if len(receivers) == 1 else WRITE)

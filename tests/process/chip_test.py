@@ -35,7 +35,7 @@ def markers(path):
 
 
 def path():
-    """The critical path joins, lies where its RISCs ran, and leads to the last core that was done."""
+    """The critical path is connected, is within the times of its RISCs, and leads to the last core that was done."""
     truth = h.work("truth.csv")
     for name in ("matmul", "pipeline", "allreduce", "imbalanced"):
         emulate("--workload", name, "--cores", 12, "--programs", 6, "--time", "virtual", "--truth", truth)
@@ -58,7 +58,7 @@ def path():
                     continue
                 times = [t for t, _, _ in lanes[(p["core_x"], p["core_y"], p["RISC"])]]
                 h.check(min(times) <= int(p["begin[cycles]"]) and int(p["end[cycles]"]) <= max(times) + 100,
-                        f"{name}, {host_id}: {p} lies outside of what that RISC did")
+                        f"{name}, {host_id}: {p} is outside of what that RISC did")
             # Every core's BRISC ends before the dispatcher is notified, and the path's last core is the one that ended last.
             ends = {w: max(t for t, zone, kind in m if (zone, kind) == ("BRISC-FW", "ZONE_END")) for w, m in lanes.items() if w[2] == "BRISC"}
             last = (own[-1]["core_x"], own[-1]["core_y"], "BRISC")
@@ -110,7 +110,7 @@ def recomputed():
 
 
 def figures_of(table):
-    """What ops of a table look like as timelines: of each op the figures that its columns give."""
+    """The ops of a table as timelines: of each op the figures that its columns give."""
     with open(table) as file:
         rows = list(csv.DictReader(file))
     figures = {}
@@ -134,7 +134,7 @@ def figures_of(table):
 
 def published():
     """Ops of the built-in workloads look like those of published tables of real cards: RISCs overlap as there, cores start and end as unevenly, and
-    between ops that the device need not wait for lies as much."""
+    the gaps between ops that the device need not wait for are as long."""
     if not h.GOLDEN:
         sys.exit(h.SKIP)
     real = {}
@@ -179,7 +179,7 @@ def host():
 
 
 def dvfs():
-    """A moving clock stands in a file beside the truth; what is exported keeps its bounds under it."""
+    """A moving clock is written to a file beside the truth; what is exported keeps its bounds under it."""
     truth = h.work("dvfs.csv")
     name, capture, out = h.card_name(), h.work("dvfs.ttc"), h.work("dvfs.out.csv")
     card = h.start("ttemu", "--name", name, "--dvfs", "all:for=5,seed=4", "--cores", 2, "--programs", 200, "--rate", 200, "--pace",
@@ -216,7 +216,7 @@ def dvfs():
 
 
 def files():
-    """Workloads of one's own, and what is said about wrong ones."""
+    """Workloads of one's own, and the messages for wrong ones."""
     path_ = h.work("w.toml")
     with open(path_, "w") as file:
         file.write('[[op]]\ncode = "Mine"\npattern = "ring"\ncores = 5\n\n[[op]]\nblocks = 3\n')
@@ -238,7 +238,7 @@ def files():
 
 
 def faults():
-    """Faults strike these programs as they do others: nothing is invented, and what is missing lies in a reported loss."""
+    """Faults strike these programs as they do others: nothing is invented, and what is missing is in a reported loss."""
     small = ["--workload", "imbalanced", "--cores", 6, "--programs", 40, "--host-reads", "every:15"]
     Run(["late-landing:max=200us"], [*small, "--pace"]).nothing_missing()
     Run(["clock-stop:for=5ms,times=2"], [*small, "--pace"]).nothing_missing()
@@ -249,7 +249,7 @@ def faults():
 
 
 def contradict():
-    """Each contradiction that is listed runs; truth and JSON say which assumptions did not hold."""
+    """Each contradiction that is listed runs; truth and JSON name the assumptions that did not hold."""
     _, out, _ = h.run("ttemu", "--contradict", "help")
     names = [line.split()[0] for line in out.splitlines()]
     h.check(names and all(" -> " in line for line in out.splitlines()), out)
@@ -264,7 +264,7 @@ def contradict():
     for arguments, words in ((["--contradict", "nothing"], "there is no 'nothing'"),
                              (["--contradict", "clock-wanders", "--time", "virtual"], "real time"),
                              (["--contradict", "slow-reset", "--replay", truth], "is of a workload")):
-        h.check(words in emulate(*arguments, code=2), f"{arguments} does not say: {words}")
+        h.check(words in emulate(*arguments, code=2), f"{arguments} does not print: {words}")
     # A broken assumption shows: launches that RUN_COUNTER counts twice are reported as missing.
     run = Run([], ["--pace", "--cores", 2, "--programs", 60, "--contradict", "run-counter-doubles"], export_codes=(0, 6))
     h.check(run.lost, "launches that RUN_COUNTER counted twice are not reported as missing")
@@ -341,7 +341,7 @@ def mistakes():
     margins = [int(r["hang margin[cycles]"]) for r in rows[1::2]]
     margin = margins[0]
     h.check(plain["programs"] == 6 and step(min(margins) - 1, "(0,1)", "READ", *virtual)[0]["programs"] == 6, f"{plain}")
-    for more in (virtual, ()):    # in real time the host waits until it gives up
+    for more in (virtual, ()):    # in real time the host waits until its timeout
         hung, rows, err = step(margin + 1, "(0,1)", "READ", "--metal-env", "TT_METAL_OPERATION_TIMEOUT_SECONDS=0.02", *more, code=9)
         h.check(hung["programs"] == 1 and "BRISC of core 3 waits for semaphore" in hung["hung"] and hung["hung"] in err, f"{hung} {err}")
         h.check("potential hang detected" in err and len(rows) == 2 and rows[1]["checksum"] == "", f"{rows} {err}")

@@ -3,7 +3,7 @@
 
 steps  drift and two frequency steps: every exported time is within its bound, and the mapping is strictly monotone
 two    two cards, one host time line
-none   --no-sync: no time, no clock chunk, and it is said
+none   --no-sync: no time, no clock chunk, and a message
 sync   ttcollect sync beside a running collector: table, JSON, figure
 """
 import bisect
@@ -167,7 +167,7 @@ def steps(arguments):
         near = any(abs(p["host_ns"] - int(r["host time [ns]"])) < 50_000_000 for p in pieces)
         h.check(near or round(piece["hz"] / 1e6) == int(r["AICLK [MHz]"]), f"{r} but {piece}")
         compared += not near
-    h.check(compared > 0, f"no record lies within a piece: {records[:3]} {pieces}")
+    h.check(compared > 0, f"no record is within a piece: {records[:3]} {pieces}")
 
 
 def two():
@@ -191,7 +191,7 @@ def none():
     timed, told = export(ttc, "none.csv", "--time", "host")
     rows = timed_rows(timed)
     h.check(all(r[-4:] == ["", "", "none", "0"] for r in rows) and len(rows) > 1000, "times out of nothing")
-    h.check("--no-sync" in told, f"nothing is said of it: {told}")
+    h.check("--no-sync" in told, f"it is not reported: {told}")
 
 
 def sync():
@@ -211,7 +211,7 @@ def sync():
         h.check(device["round_trips"] <= 1000 * device["seconds"] + 1500, "too many round trips")
         h.check(device["hz"] == 0 or abs(device["drift_ppm"] - ppm) < 5, f"drift is {device['drift_ppm']}, not {ppm} ppm")
         h.check({mhz for _, mhz in device["aiclk_mhz"]} <= {900, 1000}, "AICLK is something else")
-    h.check(len(result["between"]) == 1, "nothing is said of the two cards")
+    h.check(len(result["between"]) == 1, "the two cards are not compared")
     with open(svg) as file:
         text = file.read()
     h.check(text.startswith("<svg") and text.endswith("</svg>\n") and "emu:" + a in text and "nan" not in text, "the figure")

@@ -13,7 +13,7 @@ KINDS = {"START": "ZONE_START", "END": "ZONE_END", "DATA": "TS_DATA", "DATA16": 
 
 
 def meta_of(number, words):
-    """What the meta data column says of 16-byte data: performance counters are taken apart (their type is left to the
+    """The meta data column of 16-byte data: performance counters are taken apart (their type is left to the
     table of names), others given whole."""
     if len(words) < 2:
         return ""

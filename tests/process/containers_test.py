@@ -6,7 +6,7 @@ import subprocess
 
 import harness as h
 
-# What runs inside; `mount` needs the namespaces of the first words.
+# The programs that run inside; `mount` needs the namespaces of the first words.
 NEW = {
     "pid": ("unshare", "-Urpf", "--mount-proc"),
     "shm": ("unshare", "-Urm", "sh", "-c", "mount -t tmpfs tmpfs /dev/shm && exec \"$@\"", "sh"),
@@ -43,13 +43,13 @@ def collected(inside, *more, code=0, columns=15):
 
 
 def pid_namespace():
-    """No /proc of the workload: markers come, and that its variables and zone names are out of reach is said."""
+    """No /proc of the workload: markers come, and a message reports that its variables and zone names are out of reach."""
     _, _, err = collected(NEW["pid"], columns=8)    # zones have numbers
-    h.check("cannot be read" in err and "--metal-home" in err, f"nothing was said of the workload: {err}")
+    h.check("cannot be read" in err and "--metal-home" in err, f"nothing is reported of the workload: {err}")
 
 
 def private_shm():
-    """The ring is seen inside only; the capture is on the disk for all."""
+    """The ring is visible inside only; the capture is on the disk for all."""
     name, _, _ = collected(NEW["shm"], columns=8)    # nor can the workload be read from another user namespace
     code, _, err = h.run("ttexport", "--from", "live:emu-" + name)
     h.check(code == 3 and "no such segment" in err, f"outside: {code} {err}")
@@ -68,7 +68,7 @@ def writable_by_mapped():
 
 
 def read_only_root():
-    """Nothing can be written: one sentence where a file was asked for, and collecting works without."""
+    """Nothing can be written: one sentence if a file was requested, and collecting works without."""
     name, emulator = card()
     code, _, err = h.finish(h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "-q", "-o", h.work("no.ttc"),
                                     inside=NEW["read_only"]))
@@ -82,7 +82,7 @@ def read_only_root():
 
 
 def no_io_uring():
-    """io_uring is refused, as most containers do: pwrite and poll instead, and it is said."""
+    """io_uring is refused, as most containers do: pwrite and poll instead, and it is reported."""
     limited = ("sh", "-c", "ulimit -l 0; exec \"$@\"", "sh")
     _, device, _ = collected((), "--plain")
     h.check("pwrite" in device["output"]["backend"], device["output"])

@@ -1,9 +1,9 @@
-"""Experiments that were never run: their journals are drawn here, with effects that are known, and `ttdelay report` says what it finds.
+"""Experiments that were never run: their journals are drawn here, with effects that are known, and `ttdelay report` evaluates them.
 
     delay_worlds.py effects    200 worlds, half of the units with an effect
     delay_worlds.py nulls      200 worlds without any
 
-Nothing of this is shared with ttdelay. Order, noise and drift come from Python's generator; docs/delays.md has the form of the files.
+No code is shared with ttdelay. Order, noise and drift come from Python's generator; docs/delays.md has the form of the files.
 """
 import json
 import math

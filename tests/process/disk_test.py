@@ -29,7 +29,7 @@ def limited(limit, tool, *arguments):
 
 
 def sentence(result, what):
-    """Ended by itself, and said why where it failed."""
+    """Ended by itself, and printed the reason if it failed."""
     code, out, err = result
     h.check(code >= 0 and code != 134, f"{what}: ended by {code}: {err}")
     h.check(code == 0 or err.strip() or "damage" in out, f"{what}: exit {code} without a word")
@@ -43,7 +43,7 @@ def before_main(result):
 
 
 def damaged():
-    """recover said "nothing is missing" of files whose blocks are cut away; a file asked for more than 1 GiB."""
+    """recover reported "nothing is missing" of files whose blocks are cut away; a file made it allocate more than 1 GiB."""
     path, _ = recorded()
     header = h.work("header.ttc")
     with open(path, "rb") as whole, open(header, "wb") as cut:
@@ -107,7 +107,7 @@ def limits():
 
 
 def edge():
-    """Constructors that met the end of memory before main(), and noexcept functions of the standard library, ended a program by SIGABRT."""
+    """Constructors that ran out of memory before main(), and noexcept functions of the standard library, ended a program by SIGABRT."""
     path, _ = recorded()
     for command in (("ttcollect", "list"), ("ttexport", "--from", path, "-o", h.work("edge.csv")), ("ttreport", "ops", path), ("ttmon", "--once"),
                     ("ttemu", "--version")):
@@ -129,7 +129,7 @@ def edge():
 
 
 def outputs():
-    """Outputs of every size that a limit may allow: complete, or absent and said; empty names and full outputs are errors."""
+    """Outputs of every size that a limit may allow: complete, or absent and reported; empty names and full outputs are errors."""
     path, rows = recorded()
     size = os.path.getsize(path)
     recovered, exported = h.work("size.ttc"), h.work("size.csv")
@@ -208,7 +208,7 @@ def signals():
 
 
 def privacy():
-    """What is personal is listed, and left out where --redact asks for it; zones keep their names."""
+    """Personal data is listed, and left out with --redact; zones keep their names."""
     secret = {"TT_METAL_KERNEL_PATH": "/home/alice/secret-project"}
     name, plain, redacted = h.card_name(), h.work("plain.ttc"), h.work("redacted.ttc")
     card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 200, "--host-reads", "every:50", "--pace", 64, "--wait-observer", "-q",

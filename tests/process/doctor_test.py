@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ttcollect doctor` on live processes: holders of emulated cards, a holder of Tracy's port, misspelt variables; and what it says at the
+"""`ttcollect doctor` on live processes: holders of emulated cards, a holder of Tracy's port, misspelt variables; and what it prints at the
 start of collecting."""
 import json
 import os
@@ -109,9 +109,9 @@ def refused():
 
 
 def stopped():
-    """A holder that is stopped, in words and by its exit code; and what is said when collecting begins."""
+    """A holder that is stopped, in words and by its exit code; and what is printed when collecting begins."""
     name, process = card(TT_METAL_WATCHER="0")
-    # What is in the way of another card is not said, and advice never.
+    # Findings of another card are not printed, and advice never.
     other, other_process = card()
     code, _, err = h.run("ttcollect", "-d", "emu:" + other, "--for", "50ms")
     h.check(code == 0 and "TT_METAL" not in err, err)
@@ -139,7 +139,7 @@ def python(program, *arguments, **variables):
     return process
 
 
-# A process with a Tracy client, as far as the kernel shows one: its library is mapped, it listens or not, and what it announces stands in
+# A process with a Tracy client, as far as the kernel shows one: its library is mapped, it listens or not, and what it announces is in
 # the library's data: version 3, port, protocol, pid.
 CLIENT = """
 import mmap, os, socket, struct, sys, time
@@ -240,7 +240,7 @@ def chip_in_use():
         h.check(code == 1 and not err, f"{code} {err}")
         return json.loads(out)
 
-    # Until it waits, the word alone says that a thread does.
+    # Until it waits, only the word shows that a thread does.
     h.wait_until(lambda: any(p["waits_for_chip_of"] == [3] for p in answer()["seen"]["processes"]), "the waiter waits", waiter)
     finding = next(f for f in answer()["findings"] if f["id"] == "chip-in-use")
     h.check(finding["pid"] == waiter.pid and f"pid {waiter.pid} " in finding["what"] and f"pid {owner.pid} " in finding["cause"] and
@@ -263,7 +263,7 @@ sys.stdin.read()
 
 
 def profilers():
-    """What tt-metal's build has, and what its environment switches on, is named with what it excludes."""
+    """Profilers of tt-metal's build, and those that its environment switches on, are named with what they exclude."""
     library = h.work("libtt_metal.so")
     for symbol, variables, words in (
             ("IsProgramRealtimeProfilerActive", {}, ["real-time profiler", "excludes the streaming profiler and nothing that ttcollect does"]),
@@ -324,7 +324,7 @@ def machine():
 
 
 def ids_of(inside, code=None):
-    """The findings of the machine itself, as the doctor inside of a command sees it."""
+    """The findings of the machine itself, as the doctor inside of a command reports them."""
     got, out, err = h.finish(h.start("ttcollect", "doctor", "--json", inside=inside))
     h.check(got in (0, 1) and not err, f"{inside}: exit {got}: {err}")
     return {f["id"] for f in json.loads(out)["findings"] if not f["pid"]}

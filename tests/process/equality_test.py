@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the cores emitted is what an exporter reading along gets: usage equality_test.py paced|unpaced|full|golden|findings ..."""
+"""An exporter that reads along gets exactly what the cores emitted: usage equality_test.py paced|unpaced|full|golden|findings ..."""
 import os
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def collect(card_arguments, collect_arguments):
 
 
 def paced(arguments):
-    """Nothing lost, nothing invented, nothing doubled; nothing doubted but what a late poll did not see."""
+    """Nothing lost, nothing invented, nothing doubled; uncertain intervals only where a poll was late."""
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     card_arguments = ["--pace", *arguments[:cut]]
     truth, got, report = collect(card_arguments, arguments[cut + 1:])
@@ -26,8 +26,8 @@ def paced(arguments):
     h.check(not missing and not extra, f"{len(missing)} missing, {len(extra)} extra: {sorted(missing | extra)[:3]}")
     h.check(sorted(truth) == sorted(got), "rows are repeated")
     h.check(len(truth) > 1000, "the workload emitted next to nothing")
-    # A core that only quick-pushes never shows its runs: a pause between two pushes may be one that was missed. So much may
-    # be said of dispatch cores, and of no others.
+    # A core that only quick-pushes never shows its runs: a pause between two pushes may be one that was missed. Such intervals
+    # are allowed on dispatch cores, and on no others.
     pushing = {tuple(row.split(",")[1:3]) for row in truth if ",PROFILER-NOC-QUICK-" in row}
     excused = pushing if "--dispatch-cores" in card_arguments else set()
     told = [r for r in report["lost"] if r["precision"] != "unknown" or (str(r["x"]), str(r["y"])) not in excused]
@@ -47,7 +47,7 @@ def unpaced(arguments):
 
 
 def full(arguments):
-    """Who comes when the logs are full gets all that is in them, and what was dropped behind it is reported."""
+    """A collector that starts when the logs are full gets all that is in them, and reports what was dropped after it."""
     name = h.card_name()
     truth_path, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
     card = h.start("ttemu", "--name", name, "--truth", truth_path, "--cores", 4, "--programs", 0, "--rate", 2000,
@@ -94,7 +94,7 @@ def golden(arguments):
 
 def findings(_):
     """Memory that firmware left behind with full logs, holes and overruns: read as a directory, every event in it comes out, once,
-    and each that it lacks lies in a reported interval. No interval is without such an event."""
+    and each that it lacks is in a reported interval. No interval is without such an event."""
     images = os.path.join(h.GOLDEN, "findings") if h.GOLDEN else ""
     if not os.path.isdir(images):
         h.skip("no golden firmware memory here (TTC_GOLDEN)")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What other people's programs make of our exports. Usage: external.py CASE
+"""Runs other programs on the exports. Usage: external.py CASE
 
 The programs are executables in the directory that TTC_TOOLS names, under the names of NAMES (tests/README.md). A case
 whose program is not there is skipped. The case `lookup` needs none: it runs the others with programs made here.
@@ -37,7 +37,7 @@ def found(pattern):
 
 
 def call(*command, **options):
-    """What it printed; another exit code than 0 fails the test."""
+    """Its output; another exit code than 0 fails the test."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=h.LIMIT_S, check=False,
                           cwd=h.work(""), **options)
     h.check(done.returncode == 0, f"{' '.join(map(str, command))} ended with {done.returncode}: "
@@ -110,7 +110,7 @@ def ask(shell, trace, query):
 
 
 def no_error(shell, trace, what):
-    """What the reader of the trace counted as an error of it, or lost."""
+    """The reader's counts of errors and losses in the trace."""
     for severity in ("error", "data_loss"):
         errors = ask(shell, trace, f"select ifnull(sum(value), 0) as n from stats where severity = '{severity}';")
         h.check(errors == 0, f"{what}: {errors} of severity {severity} while the trace was read")
@@ -306,7 +306,7 @@ print("b,b.cc,1,1,1,%d,1,1,1,1" % (int(open(sys.argv[1]).read()) - 100))
 
 
 def lookup():
-    """Absent: skipped with the reason. There: run, and judged by what it counts and by how it ends."""
+    """Absent: skipped with the reason. There: run, and checked by what it counts and by how it ends."""
     directory = h.work("tools")
     os.mkdir(directory)
 

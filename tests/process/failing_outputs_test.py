@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every kind of file that a program leaves, on a disk that takes so many bytes and no more.
 
-A file is there whole, or what was there before is; which of the two the exit code says. An export stands never without its table
+A file is there whole, or what was there before is; the exit code shows which. An export is never without its table
 of losses: a full disk could leave the first and not the second. Usage: failing_outputs_test.py [SEED].
 """
 import os
@@ -105,7 +105,7 @@ def try_kind(what, command, names, dice):
             code, err = run(directory, command, allowed)
             failed += code != 0
             judge(f"{what} with {allowed} bytes (seed {SEED})", names, whole, old, code, err, content(directory))
-    h.check(failed > 2, f"{what}: no limit was met")
+    h.check(failed > 2, f"{what}: no limit was reached")
     # A directory in the way of the losses.
     if "o.losses.csv" in names:
         fresh(directory, ["o.csv"])
@@ -120,7 +120,7 @@ def main():
     dice = random.Random(SEED)
     print(f"seed {SEED}")
     capture = h.work("source.ttc")
-    # What a small ring held no longer when it was saved are losses.
+    # Chunks that a small ring held no longer when it was saved are losses.
     run_of = RunOf(["--cores", 1, "--programs", 700, "--pace", "--host-reads", "every:100"], ["--ring", "256KiB"]).end()
     code, _, err = h.run("ttcollect", "recover", "live:emu-" + run_of.name, "-o", capture)
     h.check(code == 4 and "nothing is missing" not in err, f"recover: {code} {err}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A card, a workload or a host that misbehaves: the collector says the right thing, and counts it.
+"""A card, a workload or a host that misbehaves: the collector reports the right thing, and counts it.
 
 Usage: fault_test.py CASE [SEED]. Faults that must fall into the run are placed by round trips of the collector, not by
 time; the seed is printed and repeats a run's dice.
@@ -21,7 +21,7 @@ def case(function):
 
 
 PACED = ("--pace", "--cores", 4, "--programs", 600, "--host-reads", "every:150")
-ONE_EPOCH = ("--pace", "--cores", 4, "--programs", 200)    # no host reads: a gap in polling a core is no doubt
+ONE_EPOCH = ("--pace", "--cores", 4, "--programs", 200)    # no host reads: a gap in polling a core leaves nothing uncertain
 RUNNING = ("--cores", 4, "--programs", 1000, "--rate", 1000, "--host-reads", "every:300")
 LATER = 60000    # round trips: every core has delivered by then
 # Until the fault, however slow the collector is to get there.
@@ -83,7 +83,7 @@ def hung_read_half_a_second():
 
 @case
 def stolen_cpu():
-    # A thread that loses its CPU behind a load blames no tile and loses nothing that it could have had.
+    # A thread that loses its CPU after a load does not count the tile as slow, and loses no markers that it could have read.
     r = Run([f"stolen-cpu:every=600,for=8ms,seed={SEED}"], ONE_EPOCH).all_delivered().count("delayed_reads")
     h.check(r.report["suspicions"] == 0 and r.hits["stolen-cpu"] > 3, f"{r.report['suspicions']} suspicions, {r.hits}")
 
@@ -99,9 +99,9 @@ def gone(faults, mode=()):
     r = Run(faults, (*ENDLESS, *mode), collect_code=7).losses_reported()
     h.check(r.report["card_vanished"] and r.causes() >= {"card gone"}, f"{r.report['ended']}: {r.causes()}")
     open_lanes = {(record["x"], record["y"], record["risc"]) for record in r.lost if record["cause"] == "card gone"}
-    # Those that delivered, and those whose index was seen and whose words were not read any more.
+    # Those that delivered, and those whose index was read and whose words were not read any more.
     h.check(len(open_lanes) >= r.report["lanes"], f"{len(open_lanes)} of {r.report['lanes']} lanes are closed by a loss")
-    h.check(r.card["card_lost"], "the card does not know that it is lost")
+    h.check(r.card["card_lost"], "the report lacks card_lost")
     h.check("went away unannounced" in r.err, r.err)
 
 
@@ -267,7 +267,7 @@ def host_resets_of_g3():
 
 @case
 def host_resets_behind_launches_sat_out():
-    """Frames of launches that a RISC sat out stood in front of a long one in the piece of the log that was taken back after a
+    """Frames of launches that a RISC sat out were in front of a long one in the piece of the log that was read again after a
     reset: the long one was cut at the end of the piece, and the markers behind the cut were in no interval."""
     r = Run(["host-reset:every=34653,apart=6ms,seed=19833"],
             ("--generation", "G1", "--programs", 254, "--cores", 4, "--zones-per-kernel", 40, "--skip-riscs", 50, "--pace",

@@ -27,7 +27,7 @@ def command(*words, codes=(0,)):
 
 
 def collector(bus, rank, *extra, rate=200, inside=(), publish=(), user="", scheme="nats", **options):
-    """(card, collector, the card's name) of a rank that goes on until it is stopped."""
+    """(card, collector, the card's name) of a rank that runs until it is stopped."""
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", rate, "--cores", 2, "--pace", 100, "--host-reads", "every:200", "-q", inside=inside)
     h.wait_for_card(name, card)
@@ -54,7 +54,7 @@ def spooled(rank):
 
 
 def answers(bus, ranks, user="", more=()):
-    """Whether so many ranks answer and have stored rows."""
+    """True if this many ranks answer and have stored rows."""
     found, _ = f.fleet("ls", bus, *more, codes=(0, 1), user=user)
     return found and len(found["ranks"]) == ranks and all(r["rows_stored"] > 50 and r["reference"] for r in found["ranks"])
 
@@ -69,7 +69,7 @@ def commands_of(rank):
 
 
 def partition():
-    """The network between a rank and the bus takes nothing for a while: rows wait in the spool, collecting goes on, and then all of them are stored once."""
+    """The network between a rank and the bus takes nothing for a while: rows wait in the spool, collecting continues, and then all of them are stored once."""
     root_only()
     seconds = 60 if h.LONG else 4
     space, here, there = f"ttc-{os.getpid()}", f"ttc{os.getpid() % 100000}a", f"ttc{os.getpid() % 100000}b"
@@ -111,7 +111,7 @@ def disk_full():
     h._running.append(holder)
     h.check(holder.stdout.readline() == "ready\n", "no file system for the test")
     within = ("nsenter", "-t", str(holder.pid), "-m")
-    bus = Bus(storage=storage, jetstream="max_file_store: 1GB", inside=within)    # else the server sees to it that the disk never fills
+    bus = Bus(storage=storage, jetstream="max_file_store: 1GB", inside=within)    # else the server itself keeps the disk from filling
     path = f.capture(programs=3000)
     ops = f.ops_of(path)
     f.publish(bus, path, 0)    # while there is room
@@ -173,12 +173,12 @@ def credentials():
     _, err = f.fleet("dump", bus, "--creds", looks, codes=(1,))
     h.check("ermissions" in err and "Violation" in err, f"no reason: {err}")
     report, _ = f.fleet("report", bus, "--creds", looks)
-    h.check(report["ranks"], "a user who may look sees no rows")
+    h.check(report["ranks"], "a user with read access gets no rows")
     _, err = f.fleet("ls", bus, "--creds", wrong, codes=(4,))
     h.check("uthorization" in err and err.count("\n") == 1, err)
     _, err = f.fleet("ls", bus, codes=(4,))
     h.check("uthorization" in err and err.count("\n") == 1, err)
-    other_card, other, _ = collector(bus, 1, publish=(f"--creds={wrong}", "--linger=0s"))    # refused for good: rows wait, collecting goes on
+    other_card, other, _ = collector(bus, 1, publish=(f"--creds={wrong}", "--linger=0s"))    # refused for good: rows wait, collecting continues
     h.wait_until(lambda: spooled(1) > 4096, "rows of the refused rank wait in the spool", other)
     stop(other_card, other)
     h.check(spooled(1) > 0, "the rows of the refused rank are gone")
@@ -219,7 +219,7 @@ def foreign_job():
 
 
 def hostile_live():
-    """Bytes that make no sense on every subject of commands, and hostile answers: ranks and those who ask go on."""
+    """Bytes that make no sense on every subject of commands, and hostile answers: ranks and clients continue."""
     bus = Bus()
     card, process, _ = collector(bus, 0)
     h.wait_until(lambda: answers(bus, 1), "the rank publishes", process)
@@ -235,7 +235,7 @@ def hostile_live():
             for reply in ("", " _INBOX.hostile"):
                 peer.sendall(f"PUB ttctl.local.{JOB}.{subject}{reply} {len(data)}\r\n".encode() + data + b"\r\n")
                 sent += 1
-    # A client that answers whatever is asked of the job.
+    # A client that answers every request to the job.
     peer.sendall(f"SUB ttctl.local.{JOB}.> 7\r\nPING\r\n".encode())
     answer = b""
     while b"PONG" not in answer:
@@ -304,7 +304,7 @@ def silent():
 
 
 def clocks():
-    """Two ranks whose clocks differ by 5000 s, by a time namespace: the difference lies within the bound, and one time line has both."""
+    """Two ranks whose clocks differ by 5000 s, by a time namespace: the difference is within the bound, and one time line has both."""
     root_only()
     if subprocess.run(["unshare", "--time", "--monotonic", "5000", "true"], check=False, capture_output=True).returncode != 0:
         h.skip("no time namespaces")

@@ -14,7 +14,7 @@ os.environ.pop("SLURM_JOB_ID", None)
 
 
 def fleet(command, bus, *arguments, codes=(0,), user=""):
-    """What a command printed as JSON; another exit code fails the test."""
+    """The JSON output of a command; another exit code fails the test."""
     code, out, err = h.run("ttfleet", command, "--bus", bus.url(user), "--job", JOB, "--json", *arguments)
     h.check(code in codes, f"ttfleet {command} {arguments} ended with {code}: {out[-500:]}{err[-500:]}")
     return json.loads(out) if out.startswith("{") else None, err
@@ -64,7 +64,7 @@ def balanced(report, ops_by_rank):
 
 
 def published():
-    """What ranks published is what their captures hold; rows published again under another session are counted apart."""
+    """Published rows equal those in the ranks' captures; rows published again under another session are counted apart."""
     bus = Bus()
     path = capture()
     ops = ops_of(path)
@@ -126,11 +126,11 @@ def agent_killed():
     report, _ = fleet("report", bus)
     rank = report["ranks"][0]
     h.check(rank["missing"] == 0 and rank["again"] == 0, f"missing or twice: {rank}")
-    h.check(rank["ops"] > ops_of(other), f"nothing of the killed agent came: {rank}")
+    h.check(rank["ops"] > ops_of(other), f"no row of the killed agent came: {rank}")
 
 
 def spool_full():
-    """A spool that is too small: the oldest rows make way, and an interval of loss says so for each."""
+    """A spool that is too small: the oldest rows make way, and an interval of loss reports each."""
     bus = Bus()
     bus.kill()
     limit, ops, directory = 16 << 10, 0, os.path.join(h.work("spool"), f"local.{JOB}.node0.0")
@@ -235,7 +235,7 @@ def foreign():
     _, err = fleet("dump", bus, codes=(1,), user="b:b")
     h.check("no agent of job" in err, err)
     _, err = fleet("dump", bus, codes=(1,), user="looker:l")
-    h.check("ermissions" in err and "Violation" in err, f"why it was refused is not said: {err}")
+    h.check("ermissions" in err and "Violation" in err, f"the reason of the refusal is not printed: {err}")
     _, err = fleet("ls", bus, codes=(4,), user="a:wrong")
     h.check("uthorization" in err, err)
     log = os.path.join(h.work("spool"), f"local.{JOB}.node0.0", "commands.log")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Worlds of ranks on emulated cards, whose captures `ttreport stragglers` judges. Usage: fleet_worlds.py slow|null [WORLDS [SEED]]
+"""Worlds of ranks on emulated cards, whose captures `ttreport stragglers` evaluates. Usage: fleet_worlds.py slow|null [WORLDS [SEED]]
 
 A world draws how many ranks and cards there are, the ops of a step with their sizes and scatter, and in `slow` one card whose kernels compute so
 much longer in one op that the step's compute is 3 to 10 % longer (1 % is what counts as late at all). Every card is a ttemu of its own with a seed of its own in virtual time, collected into <host>_rank_<N>.ttc. `slow`: the card
 must be the only one that is named, with its op, in 95 of 100 worlds. `null`: something is named in no more worlds than the stated one in 100 allows.
-Ranks run beside each other and do not meet in collectives, which the emulated card does not have; generated rows have them
+Ranks run beside each other without collectives, which the emulated card does not have; generated rows have them
 (unit/tools/fleet/fleet_judge_test.cpp)."""
 import json
 import math

@@ -62,7 +62,7 @@ def finish(process, limit_s=LIMIT_S):
 
 
 def next_line(stream):
-    """The next line of a process that finish() waits for later. Byte by byte: communicate() reads the descriptor and never sees
+    """The next line of a process that finish() waits for later. Byte by byte: communicate() reads the descriptor and never gets
     what readline() has buffered ahead, so that lines would be lost."""
     line = b""
     while not line.endswith(b"\n"):
@@ -87,7 +87,7 @@ def wait_for_collector(name, collector):
 
 
 def wait_until(condition, what, *processes):
-    """Asks now and then; a process that ends before, or LIMIT_S, fails the test."""
+    """Polls the condition; a process that ends before, or LIMIT_S, fails the test."""
     deadline = time.monotonic() + LIMIT_S
     while not condition():
         for process in processes:
@@ -127,7 +127,7 @@ def device(json_text):
 
 
 def certain(report, lost=None):
-    """Losses but for doubts. A poll after its deadline, as on a busy machine, leaves open whether the host reset the core
+    """Losses without uncertain intervals. A poll after its deadline, as on a busy machine, leaves open whether the host reset the core
     meanwhile; the collector then reports that the core's lanes may have lost something. One missed deadline explains at most
     one such interval for each of the core's five lanes."""
     lost = report["lost"] if lost is None else lost
@@ -137,13 +137,13 @@ def certain(report, lost=None):
 
 
 def live(name):
-    """What ttmon shows of a live source (emu-NAME, or as the collector named it); None while there is none."""
+    """ttmon's sample of a live source (emu-NAME, or as the collector named it); None while there is none."""
     code, out, _ = run("ttmon", name, "--once", "--json")
     return json.loads(out) if code == 0 else None
 
 
 def anomalies(text):
-    """What ttexport --anomalies said on stderr."""
+    """The output of ttexport --anomalies on stderr."""
     return next(json.loads(line) for line in text.splitlines() if line.startswith("{"))
 
 
@@ -162,7 +162,7 @@ def outside_intervals(missing, lost):
 
 
 def is_ours(file):
-    """Of the names in /dev/shm."""
+    """True for names in /dev/shm that this test made."""
     return file.startswith(f"ttcollect-emu-t{os.getpid()}-") or any(
         file.startswith(f"ttcollect-{live}.") for live in _live_names)
 

@@ -10,7 +10,7 @@ import textwrap
 
 from harness import BIN, card_name, check, finish, next_line, remove_at_end, run, start, work
 
-# Runs as the workload: listens like a Tracy client, and streams what its arguments say.
+# Runs as the workload: listens like a Tracy client, and streams what its arguments select.
 CLIENT = textwrap.dedent('''
     import os, socket, struct, sys, time
     PROTOCOL, HOW = int(sys.argv[1]), sys.argv[2]
@@ -54,7 +54,7 @@ CLIENT = textwrap.dedent('''
     else:
         sys.exit("all of Tracy's ports are taken")
     print("listening", flush=True)
-    if HOW == "mute":    # a server of another kind, which has nothing to say to half a line
+    if HOW == "mute":    # a server of another kind, which does not answer half a line
         peer, _ = listener.accept()
         while peer.recv(1 << 16): pass
         sys.exit(0)
@@ -230,7 +230,7 @@ def garbage():
 
 
 def killed():
-    """The workload dies in the middle of a frame."""
+    """The workload is killed in the middle of a frame."""
     root = work("killed")
     code, _, err = finish(run_client(root, 83, "killed"))
     check(code == 137 and "ended in the middle of its stream" in err, f"{code} {err}")
@@ -291,7 +291,7 @@ def foreign():
                                 "76", "plain"))
     check(code == 0 and err.count("host side: process") == 1, err)
     other.stdin.close()
-    check(other.wait(60) == 0, "the other client was spoken to")
+    check(other.wait(60) == 0, "something was sent to the other client")
     other.stdout.close()
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An installation in a prefix of its own: it collects, and programs that know nothing but the prefix are built against it and read
+"""An installation in a prefix of its own: it collects, and programs that are given only the prefix are built against it and read
 what it collected, live and from a file."""
 import os
 import re
@@ -27,7 +27,7 @@ def installed(program):
 
 def install():
     call("cmake", "--install", BUILD, "--prefix", PREFIX, "--strip")
-    os.rename(PREFIX, ELSEWHERE)    # nothing may know where it was
+    os.rename(PREFIX, ELSEWHERE)    # no file may depend on the old place
     for folder, _, files in os.walk(ELSEWHERE):
         for file in files:
             with open(os.path.join(folder, file), "rb") as content:
@@ -97,7 +97,7 @@ def collect():
 
 
 def serve():
-    """Metrics of a run that goes on; the server ends when the run does."""
+    """Metrics of a running collector; the server ends when the run does."""
     name = card_name()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """kill -9 of reader, collector or card at random moments. Usage: kill_test.py COUNT [SEED]
 
-After each kill the others go on or end with one clear sentence, a restart works at once, the card has seen no
-violation, and nothing stale stands in the way.
+After each kill the others continue or end with one clear sentence, a restart works at once, the card has counted no
+violation, and nothing stale is in the way.
 """
 import os
 import random
@@ -21,7 +21,7 @@ def start_card(name):
 
 
 def start_collector(name):
-    # A ring that no reader is late for: minutes of this card's markers. What a lapped reader says is tested elsewhere.
+    # A ring that no reader is late for: minutes of this card's markers. The messages of a lapped reader are tested elsewhere.
     return h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "--ring", "64MiB")
 
 
@@ -42,7 +42,7 @@ def wait_for_reader(reader):
 
 def one_sentence(who, err):
     lines = [line for line in err.strip().splitlines() if line]
-    h.check(1 <= len(lines) <= 4 and all(": " in line for line in lines), f"{who} said: {err!r}")
+    h.check(1 <= len(lines) <= 4 and all(": " in line for line in lines), f"{who} printed: {err!r}")
 
 
 def wait_for_chunks(name):
@@ -90,13 +90,13 @@ def main():
             code, out, err = h.finish(collector)
             h.check(code == 7, f"the collector ended with {code} after the card was killed: {err}")
             one_sentence("collector", err)
-            h.check(h.device(out)["card_vanished"], "the report does not say that the card vanished")
+            h.check(h.device(out)["card_vanished"], "the report lacks card_vanished")
             h.finish(reader)
             card, collector, reader = start_card(name), start_collector(name), start_reader(name)
     wait_for_chunks(name)
     card.terminate()
     code, out, err = h.finish(card)
-    h.check(code == 0, f"the card saw violations or failed ({code}): {err}")
+    h.check(code == 0, f"the card counted violations or failed ({code}): {err}")
     for process in (collector, reader):
         code, _, err = h.finish(process)
         h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")

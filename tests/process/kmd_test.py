@@ -105,7 +105,7 @@ def equal(arch, *card_arguments, minor=10, memory="metal", collect=(), programs=
     h.check("power vote" in err or minor < 6, f"the vote was not printed: {err}")
     got = rows_of(collector.live)
     collector.finish()
-    if minor < 5:   # it does not say whose zone logs to read
+    if minor < 5:   # it does not name the process whose zone logs to read
         wanted, got = nameless(wanted), nameless(got)
     same(wanted, got)
     report = h.device(out)
@@ -126,7 +126,7 @@ def equal_blackhole():
 
 @case
 def equal_blackhole_numbered_otherwise():
-    """The memory channels are not where tt-metal's table says: found by what stands in them, in every mode."""
+    """The memory channels are not where tt-metal's table has them: found by their content, in every mode."""
     equal("blackhole", "--generation", "G3", memory="simulator")
     equal("blackhole", "--generation", "G3", memory="simulator", collect=["--region-bytes", "48000"])
     equal("blackhole", "--generation", "G3", "--mode", "sum", memory="simulator")

@@ -1,4 +1,4 @@
-"""One emulated card with its faults, a collector and a following exporter, from start to end, and what is to be said of it."""
+"""One emulated card with its faults, a collector and a following exporter, from start to end, and the checks of it."""
 import random
 import signal
 import threading
@@ -68,7 +68,7 @@ class Run:
         return self
 
     def nothing_missing(self):
-        """Intervals are allowed: a gap in looking may have hidden an epoch, for all the collector knows."""
+        """Intervals are allowed: the collector cannot exclude an epoch within a gap in polling."""
         self.losses_reported()
         h.check(len(self.got) == len(self.truth), f"{len(self.truth) - len(self.got)} rows are missing")
         return self

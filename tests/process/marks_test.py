@@ -141,7 +141,7 @@ signpost("over", "really")
 
 
 def zones(root):
-    """How often each zone is there, by name and line, and whether each lies in one of its caller."""
+    """How often each zone is there, by name and line, and whether each is inside one of its caller."""
     with open(f"{root}/.logs/tracy_ops_times.csv") as file:
         rows = [line.split(",") for line in file.read().splitlines()[1:]]
     counts = {}
@@ -172,7 +172,7 @@ def functions():
 
 
 def incomplete():
-    """Where the run reads no zones, tracing ends, and the run says how many are missing. A child of multiprocessing, which leaves
+    """Where the run reads no zones, tracing ends, and the run prints the number of missing zones. A child of multiprocessing, which leaves
     without atexit, and threads that have ended lose none."""
     script = work("lost.py")
     with open(script, "w") as file:
@@ -224,7 +224,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def lost():
-    """Marks beyond what the socket holds: the run says how many are missing, of a process that was killed, too, and when."""
+    """Marks beyond what the socket holds: the run prints the number of missing marks, also of a process that was killed, and when."""
     root, script = work("lost_marks"), work("losing.py")
     with open(script, "w") as file:
         file.write(LOSING)

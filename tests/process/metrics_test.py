@@ -37,7 +37,7 @@ def page_of(address):
 
 
 def values(text):
-    """By name and labels, as they stand."""
+    """By name and labels, unchanged."""
     return {key: float(value) for key, value in (line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")}
 
 
@@ -116,7 +116,7 @@ def refused():
 
 
 def hostile():
-    """Whatever is sent, the next scrape is answered and the collector goes on."""
+    """Whatever is sent, the next scrape is answered and the collector continues."""
     name, emulator, collector, address = start_served(["--cores", 1], programs=50)
     port = int(address.split(":")[2].split("/")[0])
     dice = __import__("random").Random(20)
@@ -133,7 +133,7 @@ def hostile():
                 h.check(b"root:" not in peer.recv(100_000), "a file was served")
         except OSError:
             pass    # it was closed meanwhile, which is an answer
-        open_ones.append(peer)    # and says no more
+        open_ones.append(peer)    # and sends no more
     for path in ("/", "/metrics/x", "/metrics?x=y", "//"):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=h.LIMIT_S).read()
@@ -157,7 +157,7 @@ def rules():
     names = set(re.findall(r"^# TYPE (\S+)", page_of(address), re.M))
     end(collector)
     h.finish(emulator)
-    # Those of telemetry and clocks come when the card has said them; ops when one has run.
+    # Those of telemetry and clocks come when the card has reported them; ops when one has run.
     later = {"ttcollect_power_watts", "ttcollect_temperature_celsius", "ttcollect_aiclk_hertz", "ttcollect_clock_bound_seconds",
              "ttcollect_clock_frequency_hertz", "ttcollect_op_duration_seconds", "ttcollect_op_gap_seconds", "ttcollect_last_sweep_age_seconds"}
     page = open(os.path.join(RULES, "../metrics.md")).read()

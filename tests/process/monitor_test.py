@@ -2,7 +2,7 @@
 """ttmon as people use it, on terminals of its own. Usage: monitor_test.py screen|ends|plain|ops
 
 screen   two cards: keys, sorting, pause, a flight recording, resizing down to one cell
-ends     the collector dies and another comes; signals; the terminal goes; the terminal is left as it was
+ends     the collector is killed and another comes; signals; the terminal goes; the terminal is left as it was
 ops      a workload of ttcollect run: its ops by name, and its host side is no card
 plain    pipes, TERM=dumb, NO_COLOR, no UTF-8; --json has every counter, and each is of a known label
 """
@@ -73,7 +73,7 @@ def screen():
         paused = s.text()
     for _ in range(3):
         s.read(0.15)
-    h.check(s.text() == paused, f"it goes on while it is paused:\n{paused}\n{s.text()}")
+    h.check(s.text() == paused, f"it changes while it is paused:\n{paused}\n{s.text()}")
     s.press(" ")
     s.until(lambda t: "PAUSED" not in t, "no pause")
 
@@ -103,7 +103,7 @@ def ends():
     s.until(lambda t: "collecting" in t, "a collector")
     collector.kill()
     collector.wait()
-    s.until(lambda t: "stopped" in t and "died" in t, "the collector is dead")
+    s.until(lambda t: "stopped" in t and "ended abnormally" in t, "the killed collector is shown")
     s.press("f")
     s.until(lambda t: "no flight recording: its collector runs no more" in t, "no recording of a dead collector's ring")
     second = h.start("ttcollect", "--device", "emu:" + name, "-q")

@@ -2,7 +2,7 @@
 """Several cards in one ttcollect. Usage: multi_test.py equal|vanish|together|all
 
 equal     two cards of different architectures: live export of both and the one file equal what both emitted
-vanish    kill -9 of one card while the other goes on
+vanish    kill -9 of one card while the other continues
 together  devices named one by one start all or none
 all       every card present, in a network namespace of its own so that no other cards are there
 """
@@ -38,7 +38,7 @@ def end_well(process, codes=(0,)):
 
 
 def with_chip(rows, chip):
-    """Truth says 0 in column 1; the emulated card does not know its number."""
+    """Truth has 0 in column 1; the emulated card has no number of its own."""
     return [f"{chip},{row.split(',', 1)[1]}" for row in rows]
 
 
@@ -89,7 +89,7 @@ def equal():
     _, told = end_well(exporter)
     want = with_chip(h.rows(truths[0]), 0) + with_chip(h.rows(truths[1]), 1)
     same(h.rows(csv), want, "live")
-    h.check("1350 MHz" in told and "--chip 1" in told, f"nothing is said of the second device's clock: {told}")
+    h.check("1350 MHz" in told and "--chip 1" in told, f"the second device's clock is not reported: {told}")
 
     # Losses that were suspected because a poll came late are the drain's business (equality_test.py).
     told_of = [(d["spec"], d["chip"], d["arch"], d["layout"], d["card_vanished"]) for d in report["devices"]]
@@ -120,7 +120,7 @@ def equal():
 
 
 def own_numbers():
-    """Two collectors of one device each both say chip 0; an export of both distinguishes the devices."""
+    """Two collectors of one device each both report chip 0; an export of both distinguishes the devices."""
     a, b = h.card_name(), h.card_name()
     truths = [h.work(n + ".truth.csv") for n in (a, b)]
     csv = h.work("joined.csv")
@@ -132,7 +132,7 @@ def own_numbers():
     _, told = end_well(exporter)
     got = h.rows(csv)
     first = int("is chip 1 in this output" in told and f"emu:{a} is chip 1" in told)  # who came first had 0
-    h.check("is chip 1 in this output" in told, f"nothing is said of the changed number: {told}")
+    h.check("is chip 1 in this output" in told, f"the changed number is not reported: {told}")
     same(got, with_chip(h.rows(truths[0]), first) + with_chip(h.rows(truths[1]), 1 - first), "joined")
 
 
@@ -158,17 +158,17 @@ def vanish():
     end_well(cards[1])
     code, out, err = h.finish(collector)
     h.check(code == 7, f"the collector ended with {code}: {err}")
-    h.check(f"emu:{a} went away unannounced" in err and b not in err, f"the collector said: {err!r}")
+    h.check(f"emu:{a} went away unannounced" in err and b not in err, f"the collector printed: {err!r}")
     report = json.loads(out)["devices"]
     h.check([(d["spec"], d["card_vanished"]) for d in report] == [("emu:" + a, True), ("emu:" + b, False)],
-            "the report does not say which card vanished")
+            "the report does not name the card that vanished")
     h.check(report[0]["duration_s"] < report[1]["duration_s"], "the killed card was collected from as long")
     gone = [any(r["cause"] == "card gone" for r in d["lost"]) for d in report]
     h.check(gone == [True, False], f"losses because the card went: {gone}")
     end_well(h.start("ttexport", "--from", ttc, "-o", csv))
     got = h.rows(csv)
     same([row for row in got if row.startswith("1,")], with_chip(h.rows(truth), 1), "the other card")
-    h.check(sum(row.startswith("0,") for row in got) > 0, "nothing of the killed card is in the file")
+    h.check(sum(row.startswith("0,") for row in got) > 0, "the file has no row of the killed card")
 
 
 def refused(code, words, *arguments):

@@ -23,7 +23,7 @@ def help_of(*command):
 
 
 def options_in(text):
-    """Of --help: lines of two spaces and names."""
+    """The options in --help: lines of two spaces and names."""
     found = set()
     for line in text.splitlines():
         if match := re.match(r"  (-\S+)", line):
@@ -179,7 +179,7 @@ def zsh():
         found = shell.completed(line).strip()
         check(found == expected, f"{line!r} became {found!r}")
     shell.end()
-    for program, command, options in tables():    # each name stands in the function, for its command
+    for program, command, options in tables():    # each name is in the function, for its command
         with open(os.path.join(MADE, "completions", "_" + program)) as file:
             text = file.read()
         part = text if not command else re.search(rf"^      {command}\)\n(.*?);;", text, re.S | re.M)[1]

@@ -11,7 +11,7 @@ CARD = ("--workload", "imbalanced", "--cores", 6, "--rate", 400, "--linger", "5s
 
 
 def watched(options, *more, programs=0):
-    """What ttmon says of a card, the card's own account, and its truth's path."""
+    """What ttmon reports of a card, the card's own account, and its truth's path."""
     name, truth = h.card_name(), h.work("truth.csv")
     card = h.start("ttemu", "--name", name, *CARD, *options, "--programs", programs, "--truth", truth)
     h.wait_for_card(name, card)
@@ -40,7 +40,7 @@ def streaming():
         h.check(stalls <= account["stalls"] and (stalls == 0) == (relay == "quick-relay"), f"{relay}: {stalls} of {account['stalls']} stalls")
         h.check(all(core["armed"] == (relay != "no-relay") for core in found["streaming"]), f"{relay}: {found['streaming']}")
         h.check(any(lane["overwritten"] for lane in lanes) == (relay == "no-relay"), f"{relay}: {lanes}")
-        # Resident cores are found by their control blocks, and their heartbeats go on.
+        # Resident cores are found by their control blocks, and their heartbeats increase.
         places = {(f"({r['tile'][0]},{r['tile'][1]})", r["address"]) for r in account["residents"]}
         h.check({(r["core"], r["address"]) for r in found["residents"]} == places and len(places) == (0 if relay == "no-relay" else 2),
                 f"{relay}: {found['residents']}, not {places}")

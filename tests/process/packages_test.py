@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a release is made of (tools/release), tried as users have it: packages, the service, the tarball, the wheel.
+"""The parts of a release (tools/release), tested as users have them: packages, the service, the tarball, the wheel.
 
 `lintian`, `bare`, `tarball`, `jammy`, `noble` and `release` run in `tools/check --long`. TTC_BARE names a directory with bare systems that
 exist (bookworm, bullseye, jammy, noble: as debootstrap makes them) and are copied; without it debootstrap fetches them, Ubuntu's only where
@@ -190,7 +190,7 @@ def inside(root, script):
                 env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"})
 
 
-# What tools/quickstart shows, of programs that are installed.
+# The steps of tools/quickstart, with installed programs.
 JOB = """
 mkdir /tmp/job; cd /tmp/job
 ttemu --name job --workload matmul --cores 24 --programs 40 --host-reads every:15 --pace --wait-observer --truth truth.csv -q & card=$!

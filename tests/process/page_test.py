@@ -43,14 +43,14 @@ assert.equal(p.exactTime(29739123456), '29.739 123 456 s');
 assert.equal(p.exactTime(-1), '-0.000 000 001 s');
 assert.deepEqual([0.4, 999.4, 999.6, 12345, 1234567, 2.5e9].map(p.spanText), ['0.4 ns', '999 ns', '1.00 \u00b5s', '12.3 \u00b5s', '1.23 ms', '2.50 s']);
 
-// The default window showed everything: a second in which nothing could be seen.
+// The default window showed everything: a second in which no zone was visible.
 const begin = [], length = [];
 for (let i = 0; i < 400; i++) begin.push(i < 200 ? i * 5e6 : 1e9 + (i - 200) * 1e4), length.push(1000);
 const lanes = [{from: 0, to: 400, longest: 1000}], end = begin[399] + 1000, [a, b] = p.defaultWindow(begin, length, lanes, end);
 assert.ok(b - a < 1e6 && a >= 9.9e8, `${a} ${b}`);
 assert.deepEqual(p.defaultWindow([0, 1], [1, 1], [{from: 0, to: 2, longest: 1}], 2), [0, 2]);
 assert.deepEqual(p.defaultWindow([], [], [], 1), [0, 1]);
-const full = Array.from({length: 100}, (_, i) => i * 10);   // no gaps: everything is seen
+const full = Array.from({length: 100}, (_, i) => i * 10);   // no gaps: everything is visible
 assert.deepEqual(p.defaultWindow(full, full.map(() => 9), [{from: 0, to: 100, longest: 9}], 1000), [0, 999]);
 // What the host did before the first program is not what is looked for.
 assert.deepEqual(p.defaultWindow([0, 5e9, 5e9 + 10], [9e9, 5, 5], [{from: 1, to: 3, longest: 5}], 9e9), [5e9, 5e9 + 15]);
@@ -132,7 +132,7 @@ def losing_page():
 
 
 def columns(d):
-    """What each bar of the timeline is."""
+    """The labels of each bar of the timeline."""
     return {name: array.array(kind, base64.b64decode(d["zones"][name])) for name, kind in
             (("begin", "d"), ("length", "f"), ("lane", "H"), ("op", "i"), ("zone", "H"))}
 
@@ -142,7 +142,7 @@ def data():
     h.check(d["losses"] and all(0 <= lane < len(d["lanes"]) and (length is None or length >= 0) for lane, _, length, _ in d["losses"]),
             f"losses: {d['losses'][:3]} of {len(d['lanes'])} lanes")
     h.check(d["losses"][0][3].count(": ") == 1, f"{d['losses'][0]}")
-    # The card said "within 17,863,422 ns" of a run whose markers were known to 70 ns: that is the bound of its tail.
+    # The page had "within 17,863,422 ns" for a run whose markers were known to 70 ns: that is the bound of its tail.
     clock = next(c for c in d["cards"] if c["title"] == "Clock quality")["lines"]
     h.check(re.search(r"within [\d,]+ (ns|\u03bcs|ms) for half of the run and [\d,]+ (ns|\u03bcs|ms) for 99 % of it", clock[0]), f"{clock}")
     h.check(len(d["bounds"]["0"]) >= 1 and all(b > 0 for _, b in d["bounds"]["0"]), f"{d['bounds']}")

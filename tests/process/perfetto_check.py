@@ -1,4 +1,4 @@
-"""Reads a Perfetto trace through protoc and judges what only a viewer would notice: tracks, interned ids, clocks, nesting."""
+"""Reads a Perfetto trace through protoc and checks what otherwise only a viewer would show: tracks, interned ids, clocks, nesting."""
 import os
 import re
 import shutil

@@ -25,7 +25,7 @@ def thread_masks(pid):
 def main():
     allowed = os.sched_getaffinity(0)
     if len(allowed) < 2:
-        h.skip("only one CPU: nothing can be seen")
+        h.skip("only one CPU: nothing can be compared")
     wanted = max(allowed)
     name, card = start_card()
     collector = h.start("ttcollect", "--device", "emu:" + name, "--cpu", wanted, "--json")

@@ -18,7 +18,7 @@ def check_rows(link):
 
 
 def watch(name):
-    """What collecting costs is shown while it goes on: rates from the second showing on."""
+    """What collecting costs is shown while it runs: rates from the second showing on."""
     collector = h.start("ttcollect", "--device", "emu:" + name, "--json")
     h.wait_for_collector(name, collector)
     monitor = h.start("ttmon", "emu-" + name, "--json", "--interval", "0.05s")

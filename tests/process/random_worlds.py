@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Random worlds: layout x architecture x board x harvest x workload x collector x faults, each judged by its truth.
+"""Random worlds: layout x architecture x board x harvest x workload x collector x faults, each checked against its truth.
 
 Usage: random_worlds.py [--worlds N] [--seed S] [--jobs J] [--stalls]
 
 World number k of a run is that of seed S + k, so --seed alone (with --worlds 1) repeats one; its command line is printed
 when it fails. Where the card waits for its reader and nothing is broken, every marker is delivered and no loss is reported;
-otherwise nothing is invented and whatever is missing lies inside a reported interval. No world may make the collector do
-what could hurt silicon (the card says so and ends with 1).
+otherwise nothing is invented and whatever is missing is inside a reported interval. No world may make the collector do
+what could hurt silicon (the card reports it and ends with 1).
 
 With --stalls the collector gets no CPU now and then, in the middle of whatever it does, and in every world the host resets
 at any moment. Left out are worlds whose clock moves by what is done alone (there a pause takes no time).
@@ -26,7 +26,7 @@ from contextlib import redirect_stdout
 import harness as h
 from live_run import Run
 
-# Generations, and the mailboxes they met in the field (tt-metal profiler_common.h).
+# Generations, and the mailboxes they had in the field (tt-metal profiler_common.h).
 LAYOUTS = [("G1-16", "M0"), ("G1-16", "M1"), ("G1", "M1-early"), ("G1", "M1"), ("G2", "M2-2025"), ("G3", "M2"), ("G3", "M3"),
            ("G3", "M4"), ("G4", "M4")]
 # Rows (Wormhole, NOC0 y) or columns (Blackhole, NOC0 x) that can be fused off, and how many a board lacks at most.
@@ -87,7 +87,7 @@ class World:
     def work(self):
         d = self.dice
         self.programs = d.randint(60, 400)
-        # The size of a region is believed when two lanes agree; trace-only cores have one each.
+        # The size of a region is accepted when two lanes agree; trace-only cores have one each.
         self.card += ["--cores", d.randint(2 if self.mode == "trace-only" else 1, 8), "--programs", self.programs, "--zones-per-kernel", d.choice([0, 1, 4, 4, 12, 40])]
         noc_events = self.mode == "normal" and self.chance(25)
         if noc_events:  # they fill a log soon
@@ -152,7 +152,7 @@ def judge(world, stalls):
     run.losses_reported(but=run.unseen, least=0)
     if world.paced and not world.faults:
         # The card waits for its reader, unless a log is full. (On a busy host a poll may come so late that an epoch could
-        # have passed: that may be said, but nothing may be missing.)
+        # have passed: that may be reported, but nothing may be missing.)
         dropped = [r for r in run.lost if r["cause"] == "dropped on card"]
         missing = h.outside_intervals(set(run.truth) - set(run.got) - set(run.unseen), dropped)
         h.check(not missing, f"{len(missing)} missing although the card waits: {sorted(missing)[:3]}")
@@ -170,7 +170,7 @@ def try_world(seed, stalls):
             judge(world, stalls)
     except SystemExit:
         return f"{world.text()}\n  {said.getvalue().strip()}", world
-    except Exception as error:  # of the judge itself: tell the world it met
+    except Exception as error:  # of the check itself: name the world
         return f"{world.text()}\n  {type(error).__name__}: {error}", world
     finally:
         h.clean()  # a worker of the pool ends without its exit handlers

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Readers through the C ABI that are killed, stopped and lapped, and sources of other versions or of no sense: a status and a sentence each, and
-the collector goes on. Usage: reader_test.py CASE"""
+the collector continues. Usage: reader_test.py CASE"""
 import json
 import os
 import random
@@ -53,7 +53,7 @@ def reader(how, *sources):
 
 
 def answers(process):
-    """Of each source; the program must not have died."""
+    """Of each source; the program must not have crashed."""
     out, err = process.communicate(timeout=600)
     check(process.returncode == 0 and not err, f"the reader ended with {process.returncode}: {err}")
     return [answer for answer in map(json.loads, out.splitlines()) if "opened" in answer]
@@ -177,7 +177,7 @@ def hostile():
     for answer in answers(reader("once", *sources)):
         check(answer["opened"] in (OK, NO_SOURCE) and (answer["opened"] == OK or answer["error"]), f"{answer}")
         check(all(status in (OK, IDLE, END, LAPPED, INCOMPLETE) or answer["error"] for status in answer["statuses"]), f"{answer}")
-    # Of a segment that is cut while it is mapped, what is behind its end is gone; the rest of the last page reads as zeros.
+    # If a segment is cut while it is mapped, the part after its end is gone; the rest of the last page reads as zeros.
     for part in (0, 100, 512, 4096, 1 << 16, 1 << 20):
         source = copied(name, lambda content: None, f"cut{part}")
         victim = reader("held", source)

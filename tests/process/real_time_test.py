@@ -132,7 +132,7 @@ def refused():
 
 
 def limits():
-    """limits.conf grants less than --realtime asks for."""
+    """limits.conf grants less than --realtime needs."""
     name, card = emulator()
     for limit, value, scheduling, priority, nice in ((resource.RLIMIT_NICE, 27, "nice", None, -7),
                                                      (resource.RLIMIT_RTPRIO, 5, "fifo", 5, os.nice(0))):
@@ -142,7 +142,7 @@ def limits():
 
 
 def capabilities_of_the_file():
-    """What the line advises works: setcap, an unprivileged user, no limits raised."""
+    """The advice of the message works: setcap, an unprivileged user, no limits raised."""
     name, card = emulator()
     directory = h.work("granted")
     os.mkdir(directory)

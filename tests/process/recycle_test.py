@@ -86,7 +86,7 @@ class Run(RunOf):
 
 
 def fingerprint(path):
-    """Of a file's lines, whatever their order: tens of millions of them do not fit into sets."""
+    """A hash of a file's lines, independent of their order: tens of millions of them do not fit into sets."""
     lines_read, total, mixed = 0, 0, 0
     with open(path) as lines:
         next(lines), next(lines)
@@ -112,7 +112,7 @@ def equal():
     h.check(run.card["index_writes"] == r["recycles"], f"{run.card['index_writes']} stores, {r['recycles']} reported")
     lines = open(run.audit).read().splitlines()
     h.check(sum(" clear lanes " in line for line in lines) == r["recycles"], "the audit lacks a store")
-    h.check("WRITES TO THE CARD" in run.err and "report will hold" in run.err, f"it does not say what it does: {run.err}")
+    h.check("WRITES TO THE CARD" in run.err and "report will hold" in run.err, f"it does not print what it does: {run.err}")
 
 
 def million():
@@ -128,7 +128,7 @@ def million():
 
 def rests_when_stopped():
     """A process that is stopped in a load, and loads that take long now and then: cores rested for up to 47 s in the middle of a
-    recycle, although their tiles answered at once when they were asked again."""
+    recycle, although their tiles answered the next load at once."""
     seed = random.SystemRandom().randrange(1 << 16)
     print(f"seed {seed}")
     run = Run(["--pace", "24", "--cores", 4, "--programs", PROGRAMS or 1200, "--landing-ns", 20000,
@@ -178,13 +178,13 @@ def held_up(run, collector):
 
 
 def overrun():
-    """What was dropped is in intervals, the frame count knows how many runs, and every core is recycled again afterwards."""
+    """Dropped markers are in intervals, the frame count gives the number of runs, and every core is recycled again afterwards."""
     run = Run(["--cores", 2, "--programs", PROGRAMS or 5000, "--rate", 2500, "--zones-per-kernel", 1], meanwhile=held_up).every_loss_reported()
     missing = len(runs(run.truth) - runs(run.exported))
-    # What came after the last poll, when the workload's host resets the cores at its end, no count shows.
+    # No count shows what came after the last poll, when the workload's host resets the cores at its end.
     h.check(0 < run.recycle["missing_launches"] <= missing, f"{missing} runs are missing, by the account {run.recycle}")
     print(f"{missing} runs are missing, {run.recycle['missing_launches']} by count")
-    h.check(run.recycle["found_again"] > 0 and not run.recycle["cores_not_recycled"], f"it goes on as an observer: {run.recycle}")
+    h.check(run.recycle["found_again"] > 0 and not run.recycle["cores_not_recycled"], f"it continues as an observer: {run.recycle}")
     lines = open(run.audit).read().splitlines()
     for core in {line.split()[2] for line in lines if "found again" in line}:
         of_it = [line for line in lines if line.split()[2] == core]
@@ -221,8 +221,8 @@ def until_attached(collector):
 
 
 def two_collectors():
-    """Only one recycles a card. Where both see the same shared memory the second does not even start; in a container of
-    its own it does, is refused the right to write, says so and reads on. Which of the two comes first is left open."""
+    """Only one recycles a card. If both have the same shared memory the second does not even start; in a container of
+    its own it does, is refused the right to write, reports it and reads on. Which of the two comes first is left open."""
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--pace", 24, "--zones-per-kernel", 1, "--json")
     first = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--recycle", "--json")
@@ -261,11 +261,11 @@ def two_collectors():
         why = said[at] + ends[at][2]
         h.check("another collector recycles" in why, f"not printed on the terminal: {why}")
     card.terminate()
-    h.check(h.finish(card)[0] == 0, "the card saw violations")
+    h.check(h.finish(card)[0] == 0, "the card counted violations")
 
 
 def killed():
-    """kill -9 of the recycler at any moment: the card goes on, the next collector understands the log."""
+    """kill -9 of the recycler at any moment: the card continues, the next collector can read the log."""
     seed = random.SystemRandom().randrange(1 << 32)
     dice = random.Random(seed)
     name = h.card_name()
@@ -286,15 +286,15 @@ def killed():
         code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--recycle", "--json", "--quiet", "--for", "1s")
         h.check(code == 0, f"the last collector ended with {code}: {err}")
         report = h.device(out)
-    # A store that meets a push under way leaves older bytes where one frame of the lane should be (torn, RECYCLE.md). The
+    # A store during a push leaves older bytes where one frame of the lane should be (torn, RECYCLE.md). The
     # collector that would have dealt with it was killed; the next one reports those words.
     torn = [r for r in report["lost"] if r["cause"] == "unparsable"]
     h.check(len(torn) == len({(r["x"], r["y"], r["risc"]) for r in torn}) and all(r["words"] <= FRAME_WORDS for r in torn),
-            f"it met words that are no frames: {torn}")
+            f"it read words that are no frames: {torn}")
     card.terminate()
     code, out, err = h.finish(card)
-    h.check(code == 0, f"the card saw violations ({code}): {err}")
-    h.check(json.loads(out)["index_writes"] >= stores, "the audit has stores the card has not seen")
+    h.check(code == 0, f"the card counted violations ({code}): {err}")
+    h.check(json.loads(out)["index_writes"] >= stores, "the audit has stores that the card has not counted")
     print(f"{stores} stores, seed {seed}")
 
 
@@ -303,7 +303,7 @@ def announces():
     run = Run(["--pace", "--cores", 2, "--programs", 800], recycle=False)
     for words in ("% full", "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=4000", "MB of device DRAM", "--recycle"):
         h.check(words in run.err, f"{words!r} is not printed: {run.err}")
-    h.check(run.card["index_writes"] == 0 and run.recycle is None, "it wrote without being asked")
+    h.check(run.card["index_writes"] == 0 and run.recycle is None, "it wrote without --recycle")
 
 
 def usage():

@@ -38,8 +38,8 @@ def same_bytes(log, *arguments):
     collect = ["--layout", "G1-16"] if "G1-16" in arguments else []
     back, facts, report, told = replay(log, 13, *arguments, collect=collect)
     h.check(content(log) == content(back), f"{arguments}: the file that came back differs")
-    h.check(told == "", f"{arguments}: said {told!r}")
-    # In G1 and G2 nothing shows whether the host read before the collector came, so it may say that it does not know.
+    h.check(told == "", f"{arguments}: printed {told!r}")
+    # In G1 and G2 nothing shows whether the host read before the collector came, so it may report that this is not known.
     if report["layout"] in ("G3", "G4"):
         h.check(h.certain(report) == [], f"{arguments}: losses reported: {report['lost']}")
     print(f"{facts['rows']} rows in {facts['launches']} launches, byte for byte, {' '.join(map(str, arguments))}")
@@ -90,7 +90,7 @@ def variants():
         h.check(set(want[1]) == set(got[1]), f"{columns} columns: other lanes")
         for lane in want[1]:
             h.check(want[1][lane] == got[1][lane], f"{columns} columns: rows of {lane} differ")
-        h.check(told == "", f"{columns} columns: said {told!r}")
+        h.check(told == "", f"{columns} columns: printed {told!r}")
         h.check(facts["rows"] > 10000 and facts["host_reads"] > 1, f"{columns} columns: too little: {facts}")
         print(f"{columns} columns: {facts['rows']} rows of {len(want[1])} lanes, {facts['host_reads']} host reads")
 
@@ -115,7 +115,7 @@ def damaged():
         h.check(sentence in told, f"'{sentence}' is not in {told}")
     h.check(facts["rows_left_out"] == 8, f"left out: {facts}")
 
-    # Ids stay, names come back as far as hashes can say them.
+    # Ids stay, names come back as far as hashes determine them.
     log = h.work("renamed.csv")
     with open(log, "w") as file:
         file.write("".join(good).replace("/localdev/bgrady/", "/somewhere/else/"))
@@ -160,7 +160,7 @@ def speed():
         file.writelines(head + rows)
     started = time.monotonic()
     back, _, _, _ = replay(log, 13, "--replay-speed", 0.25, "--wait-observer")
-    h.check(time.monotonic() - started >= 0.4, "the replay was faster than asked for")
+    h.check(time.monotonic() - started >= 0.4, "the replay was faster than its speed")
     h.check(content(back) == content(log), "the file that came back differs")
     print("ok")
 

@@ -3,7 +3,7 @@
 
 card   capture, its device log and the live segment give the same programs
 blackhole  two ERISCs on one core
-npe    what a stand-in for tt-npe prints, as its documentation has it, is in the table; what fails is said
+npe    what a model of tt-npe prints, as its documentation has it, is in the table; failures are reported
 remote  a capture of a chip with PCIe and the workload's log of one without
 """
 import json
@@ -41,7 +41,7 @@ def card():
         h.check(sorted(a.read().splitlines()) == sorted(b.read().splitlines()), "the device logs differ")
     rows = table(os.path.join(h.work("a"), "reports/ops_perf_results.csv"))
     h.check(len(rows) == 120, f"{len(rows)} programs instead of 120")
-    # What the run was made with is in the capture and on the page; of the workload's variables only tt-metal's.
+    # The environment of the run is in the capture and on the page; of the workload's variables only tt-metal's.
     report("html", capture, "-o", h.work("run.html"))
     with open(h.work("run.html"), encoding="utf-8") as file:
         page = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.S).group(1).replace("<\\/", "</"))
@@ -66,7 +66,7 @@ def card():
         h.check(int(row["DEVICE KERNEL DURATION [ns]"]) == ((b - a) * 1000 + mhz // 2) // mhz, f"program {row['GLOBAL CALL COUNT']}")
     for command in (["ops"], ["kernels", "--top", "3"], ["kernels", "--by", "core"], ["heatmap", "--of", "wait"], ["steps"]):
         out, _ = report(*command, capture)
-        h.check(len(out.splitlines()) > 3, f"{command} says next to nothing: {out}")
+        h.check(len(out.splitlines()) > 3, f"{command} prints next to nothing: {out}")
     for picture, magic in (("h.png", b"\x89PNG"), ("h.svg", b"<?xml")):
         report("heatmap", capture, "-o", h.work(picture))
         with open(h.work(picture), "rb") as file:
@@ -122,8 +122,8 @@ def blackhole():
         h.check(len(file.readline().split(",")) == 2 + 6, "per-core gaps have columns of Ethernet cores")
 
 
-# tt-npe's npe_analyze_noc_trace_dir.py as its source and README have it: what it wants to find and what it prints. The figures are
-# made of the op's id, so that a test sees whose they are.
+# tt-npe's npe_analyze_noc_trace_dir.py as its source and README have it: its input and what it prints. The figures are
+# made of the op's id, so that a test can assign them to it.
 NPE = """#!/usr/bin/env python3
 import os, re, sys
 logs = sys.argv[1]
@@ -185,7 +185,7 @@ def npe():
     os.environ["TTC_TOOLS"] = h.work("tools")
     err, _ = files("--npe")
     h.check("rows have its figures" in err, f"TTC_TOOLS is not looked into: {err}")
-    # What fails is one sentence; the rest of the report is there.
+    # A failure is one sentence; the rest of the report is there.
     _, err = report("files", log, "-o", h.work("none"), "--npe", h.work("absent"), code=2)
     h.check("--npe: there is no program" in err and not os.path.exists(h.work("none")), err)
     for text, words in (("echo no topology >&2\nexit 3", ("exit code 3", "no topology")), ("kill -SEGV $$", ("signal 11",)), ("echo hello", ("no table", "hello")),

@@ -88,7 +88,7 @@ def bad():
     head13 = b"PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID,  zone name, type, source line, source file, meta data\n"
     rows = b"".join(b"0,1,1,BRISC,%d,%d,0,7,BRISC-%s,ZONE_%s,1,f.cc,\n" % (i, t, z, p)
                     for i, t, z, p in ((10, 1000, b"FW", b"START"), (11, 1100, b"KERNEL", b"START"), (11, 1600, b"KERNEL", b"END"), (10, 1700, b"FW", b"END")))
-    # Cut anywhere, a log is read as far as it goes; nothing hangs or dies.
+    # Cut anywhere, a log is read as far as it goes; no program hangs or crashes.
     whole = b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n" + head13 + rows
     for cut in range(len(whole) - len(rows), len(whole) + 1, 7):
         path = h.work("cut.csv")

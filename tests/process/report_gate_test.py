@@ -5,7 +5,7 @@ diff   --fail-if and its exit code
 short_captures  a change beyond the noise is found whatever is known of the clock
 memory  peaks of `ops` and `files` on inputs of two sizes
 terminal  what `ops` prints on terminals of several sizes
-html   the page in headless Chromium: it asks for nothing, sorts, searches, is used by keys, draws 10^5 zones
+html   the page in headless Chromium: it makes no requests, sorts, searches, is used by keys, draws 10^5 zones
 """
 import json
 import os
@@ -76,7 +76,7 @@ print(status, used.ru_maxrss, file=sys.stderr)"""
 
 
 def peak(*arguments):
-    """Of a ttreport, in bytes; what it prints goes nowhere."""
+    """Peak memory of a ttreport, in bytes; its output is discarded."""
     command = [sys.executable, "-S", "-E", "-c", RUNNER, os.path.join(h.BIN, "ttreport"), *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=h.LIMIT_S, check=True)
     status, peak_kib = map(int, done.stderr.splitlines()[-1].split())
@@ -172,9 +172,9 @@ def html():
     report("html", log, "-o", page, "--zones", "102400")
     with open(page, encoding="utf-8") as file:
         text = file.read()
-    h.check(not re.search(r"""(src|href)=["'](?!#)|@import|url\(|fetch\(|XMLHttpRequest|https?://""", text), "the page asks for something")
+    h.check(not re.search(r"""(src|href)=["'](?!#)|@import|url\(|fetch\(|XMLHttpRequest|https?://""", text), "the page makes requests")
     if not browser:
-        h.skip("no chromium here; the page was made and asks for nothing")
+        h.skip("no chromium here; the page was made and makes no requests")
     probed = h.work("probed.html")
     with open(probed, "w", encoding="utf-8") as file:
         file.write(text.replace("</body>", PROBE))
@@ -192,7 +192,7 @@ def html():
     h.check(out["theme"] != out["themeAfter"], "dark and light look alike")
     h.check(out["cells"] == 64 and out["kernels"] == 10 and out["steps"] > 20, "cores, kernels or steps are missing")
     h.check(out["zones"] >= 100_000 and out["bars"] > 1000, f"{out['zones']} zones, {out['bars']} bars")
-    h.check(out["asked"] == 0, "the page asked for something")
+    h.check(out["asked"] == 0, "the page made requests")
     for name, more in (("light", []), ("narrow", ["--window-size=420,900"])):
         shot = os.environ.get("TTC_SHOTS", os.path.dirname(page)) + f"/page-{name}.png"
         subprocess.run([browser, *flags, *more, f"--screenshot={shot}", "file://" + page], capture_output=True, timeout=h.LIMIT_S)

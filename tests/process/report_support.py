@@ -1,4 +1,4 @@
-"""What the tests of ttreport share.
+"""Shared parts of the tests of ttreport.
 """
 import collections
 import csv

@@ -38,13 +38,13 @@ def ops():
         "--no-merge-devices", differing=("Weighted Mean FLOPs [%]",))
     for by in ("op", "category"):
         one(GOLDEN[2], None, f"{GOLDEN[2]}.expected_stacked_group_by_{by}.csv", "--group-by", by)
-    # The text: advice by the same rules, greyed rows only where colours are wanted, JSON with the same numbers.
+    # The text: advice by the same rules, greyed rows only with colours, JSON with the same numbers.
     text, _ = report("ops", golden("tt-perf-report", GOLDEN[0] + ".csv"), "--ignore-signposts")
     for part in ("2,831,446 \u03bcs", "21 device ops, 0 host ops, 6 signposts", "host-bound", "99.6 %"):
         h.check(part in text, f"'{part}' is not in the table")
     h.check("\033" not in text, "colours in a pipe")
     coloured, _ = report("ops", golden("tt-perf-report", GOLDEN[0] + ".csv"), "--color")
-    h.check("\033" in coloured, "no colours although they were asked for")
+    h.check("\033" in coloured, "no colours although --color is given")
     listing, _ = report("ops", golden("tt-perf-report", GOLDEN[2] + ".csv"), "--id-range", "3-5", "--json", "-")
     rows = json.loads(listing)["rows"]
     h.check([r["id"] for r in rows] == [3, 4, 5] and rows[0]["gap_us"] is None, "the range of IDs is another")
@@ -58,7 +58,7 @@ def join():
     for name in ("cpp_device_perf_report.csv", "tracy_ops_data.csv"):
         shutil.copy(golden("tt-metal-excerpt", name), folder)
     want = table(golden("tt-metal-excerpt", "ops_perf_results_excerpt.csv"))
-    with open(os.path.join(folder, "tracy_ops_times.csv"), "w") as times:  # what csvexport would have said
+    with open(os.path.join(folder, "tracy_ops_times.csv"), "w") as times:  # what csvexport would have written
         times.write("name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text\n")
         for row in want:
             id, start, took = (row[c] for c in ("GLOBAL CALL COUNT", "HOST START TS", "HOST DURATION [ns]"))
@@ -107,7 +107,7 @@ def files():
                 opened.add(lane)
             else:
                 h.check(lane in opened and e["noc"] in ("NOC_0", "NOC_1") and e["timestamp"] > 0, f"event {e}")
-    # What ttnn-visualizer of July 2026 wants: a log of just 13 columns, a table that tt-perf-report takes.
+    # What ttnn-visualizer of July 2026 requires: a log of just 13 columns, a table that tt-perf-report takes.
     log = h.work("log15.csv")
     with open(log, "w") as out:
         out.write("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\nPCIe slot, core_x, core_y, RISC processor type, timer_id, "
@@ -125,7 +125,7 @@ def files():
 
 
 def guides():
-    """What the guides of other tools name: options, old columns, the newest report, session ids."""
+    """Everything that the guides of other tools name: options, old columns, the newest report, session ids."""
     folder = h.work("logs")
     os.makedirs(folder, exist_ok=True)
     big_log(os.path.join(folder, "profile_log_device.csv"), programs=3, cores=2)
@@ -205,7 +205,7 @@ def side_files_as_outputs(folder):
 
 
 def decisions():
-    """What was decided where tools differ (tools/ttreport/REPORTS.md), on one small table."""
+    """The rules for cases in which tools differ (tools/ttreport/REPORTS.md), on one small table."""
     def row(code, kind, start, gap="", kernel="", memory=""):
         return dict(zip(("OP CODE", "OP TYPE", "HOST START TS", "OP TO OP LATENCY [ns]", "DEVICE KERNEL DURATION [ns]", "INPUT_0_MEMORY"),
                         (code, kind, start, gap, kernel, memory))) | {"DEVICE ID": 0 if kernel else "", "GLOBAL CALL COUNT": start if kernel else ""}

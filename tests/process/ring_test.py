@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the ring has overwritten before a reader came: an interval for every lane, a sentence and an exit code for every reader."""
+"""A ring that was overwritten before a reader came: an interval for every lane, a sentence and an exit code for every reader."""
 import json
 import os
 import signal
@@ -24,7 +24,7 @@ def missing_rows(truth, got):
 
 
 def lapped_before_reading():
-    """A reader that comes late got what the ring still held, with exit code 0 and without a word; recover said nothing is missing."""
+    """A reader that comes late got what the ring still held, with exit code 0 and without a message; recover reported that nothing is missing."""
     run = RunOf(["--cores", 4, "--programs", 600, "--host-reads", "every:100", "--pace", 64], ["--ring", "256KiB"]).end()
     live = "live:emu-" + run.name
     truth = h.rows(run.truth)
@@ -37,14 +37,14 @@ def lapped_before_reading():
     h.check(os.path.exists(run.exported[:-4] + ".losses.csv"), "there is no table of losses")
     lost, code, err = intervals(live)
     h.check(code == 4 and "had been overwritten" in err, f"ttreport loss: {code} {err}")
-    h.check(not h.outside_intervals(gone, lost), "a missing row lies in no interval")
+    h.check(not h.outside_intervals(gone, lost), "a missing row is in no interval")
     h.check(any(r["cause"] == "ring lapped" for r in lost), f"causes: {set(r['cause'] for r in lost)}")
 
     recovered = h.work("recovered.ttc")
     code, _, err = h.run("ttcollect", "recover", live, "-o", recovered)
     h.check(code == 4 and "had been overwritten" in err and "nothing is missing" not in err, f"recover: {code} {err}")
     lost, _, _ = intervals(recovered)
-    h.check(not h.outside_intervals(gone, lost), "a row that the recovered file lacks lies in none of its intervals")
+    h.check(not h.outside_intervals(gone, lost), "a row that the recovered file lacks is in none of its intervals")
 
     code, out, err = h.run("ttmon", "emu-" + run.name, "--once")
     h.check(code == 0 and "had been overwritten" in out and "nothing lost\n" not in out, f"ttmon: {code} {out} {err}")
@@ -64,7 +64,7 @@ def lapped_before_reading():
 
 
 def from_now():
-    """Who asks for what comes from now on gets no message that the beginning is missing."""
+    """--from-now prints no message that the beginning is missing."""
     run = RunOf(["--cores", 4, "--programs", 0, "--rate", 3000, "--host-reads", "every:100"], ["--ring", "256KiB"])
     h.wait_for_collector(run.name, run.collector)
     h.wait_until(lambda: "overwritten" in h.run("ttmon", "emu-" + run.name, "--once", "--json")[1], "the ring goes round", run.collector)
@@ -77,7 +77,7 @@ def from_now():
     run.end()
     (now, _, now_err), (late, _, late_err) = map(h.finish, readers)
     h.check(late == 6 and "had been overwritten" in late_err, f"without --from-now: {late} {late_err}")
-    # A reader that falls behind on a busy machine misses chunks, and says that; the beginning it did not ask for.
+    # A reader that falls behind on a busy machine misses chunks, and reports that; the beginning was not requested.
     h.check(now == 0 or now == 6 and ("missed while reading" in now_err or "was too slow" in now_err), f"--from-now: {now} {now_err}")
     h.check("had been overwritten" not in now_err, f"--from-now: {now_err}")
     h.check(set(h.rows(outputs[0])) <= set(h.rows(run.truth)), "rows were invented")

@@ -1,4 +1,4 @@
-"""An emulated card, its collector and, where wanted, a following exporter: started and ended in one order.
+"""An emulated card, its collector and, on request, a following exporter: started and ended in one order.
 
 Tests that need another order, or that kill a process, start their processes themselves (harness.py).
 """

@@ -86,7 +86,7 @@ def hands_through():
 
 
 def in_the_way():
-    """A workload whose variable is misspelt: said while it runs, once collecting has begun."""
+    """A workload whose variable is misspelt: reported while it runs, once collecting has begun."""
     name = card_name()
     process = start("ttcollect", "run", "-o", work("way"), "-d", f"emu:{name}", "--", f"{BIN}/ttemu", "--name", name, "--cores", "2",
                     "--programs", "0", "--pace", "20", "-q", env={**os.environ, "TT_METAL_PROFILER_SUPPORT_COUNT": "4000"})
@@ -123,7 +123,7 @@ def orphans():
 
 
 def killed():
-    """kill -9 of us: the workload goes on to its own end, and the collector ends in order."""
+    """kill -9 of ttcollect run: the workload continues to its own end, and the collector ends in order."""
     name, root = card_name(), work("killed")
     done = work("done")
     remove_at_end(f"emu-{name}")

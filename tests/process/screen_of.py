@@ -91,7 +91,7 @@ class Screen:
         return self.process.returncode
 
     def echoes(self):
-        """Whether the terminal is as a shell wants it."""
+        """True if the terminal is in a shell's mode."""
         return bool(termios.tcgetattr(self.theirs)[3] & termios.ECHO) and bool(termios.tcgetattr(self.theirs)[3] & termios.ICANON)
 
     def _obey(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`ttcollect selftest`: every planted contradiction of the emulated card flips its line and no other; on an honest card nothing is
-contradicted; nothing is written to the card; the text holds nothing personal; docs and README say what the table says."""
+"""`ttcollect selftest`: every planted contradiction of the emulated card flips its line and no other; on a card without one nothing is
+contradicted; nothing is written to the card; the text holds nothing personal; docs and README agree with the table."""
 import getpass
 import json
 import os
@@ -19,7 +19,7 @@ QUICK = ("--cores", 8, "--programs", 0, "--rate", 4000, "--host-reads", "every:4
 IDLE = ("--profiler", "off", "--programs", 0)
 LIMIT = "200s"    # in which what is planted must show
 
-# What is planted -> the line that it flips, options of the card. None: cannot be seen read-only.
+# What is planted -> the line that it flips, options of the card. None: cannot be detected read-only.
 CHIP = {
     "wall-latch": ("wall-latch", IDLE),
     "node-id": ("node-id", IDLE),
@@ -45,7 +45,7 @@ LOGS = {
     "late-landing": ("landing-time", WORKLOAD),
     "index-behind": ("index-first", AT_ONCE),
     "split-markers": ("marker-whole", GROWING),
-    "log-overwritten": ("log-grows", ("--cores", 9, *WORKLOAD[2:])),    # every 16th push of 45 a program meets each lane
+    "log-overwritten": ("log-grows", ("--cores", 9, *WORKLOAD[2:])),    # every 16th push of 45 a program hits each lane
     "slow-reset": ("reset-write-time", WORKLOAD),
     "quick-relaunch": ("poll-deadline", QUICK),
     "run-counter-doubles": ("run-counter", WORKLOAD),
@@ -67,7 +67,7 @@ HONEST = {
 
 
 def tested(options, duration, *planted):
-    """What selftest says of a card, as JSON by line. The card must not have been hurt or written to. What is planted ends the test as soon as
+    """What selftest reports of a card, as JSON by line. The card must not have been hurt or written to. What is planted ends the test as soon as
     it shows, however long that takes on this host."""
     name = h.card_name()
     words = [word for one in planted for word in ("--contradict", one)]
@@ -101,7 +101,7 @@ def plant(table, only):
         if line is None:
             h.check(not contradicted(lines), f"{planted}: {contradicted(lines)}")
             hidden = [name for name in HIDDEN[planted] if not lines[name]["hidden"] or lines[name]["verdict"] == "confirmed"]
-            h.check(not hidden, f"{planted}: {hidden} are confirmed, or their lines are silent about what cannot be seen")
+            h.check(not hidden, f"{planted}: {hidden} are confirmed, or their lines do not list what cannot be detected")
             continue
         h.check(set(contradicted(lines)) == {line},
                 f"{planted}: contradicted {contradicted(lines)}; {line}: {lines[line]} {report['clock']} {report['workload']}")

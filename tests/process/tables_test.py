@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What SQLite, numpy and the device CSV say of one run is the same, and what is wrong with any of them is one sentence."""
+"""SQLite, numpy and the device CSV agree on one run, and an error of any of them is one sentence."""
 import json
 import os
 import shutil
@@ -132,7 +132,7 @@ def with_pandas():
 
 
 def without_library():
-    """Marks work without it; the reader is one sentence. The package stands alone here."""
+    """Marks work without it; the reader is one sentence. The package is alone in its folder here."""
     alone = work("alone")
     shutil.copytree(os.path.join(BIN, "python/ttcollect"), os.path.join(alone, "ttcollect"))
     environment = {**os.environ, "PYTHONPATH": alone, "TTCOLLECT_LIBRARY": "/nowhere/libttcollect.so.0"}

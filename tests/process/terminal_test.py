@@ -81,7 +81,7 @@ def main():
             if command[1] == "list" and source == link:
                 continue
             code, text = shown(*command, *(() if command[1] == "list" else (source,)))
-            # What our own display of progress sends, and the line ends of a terminal.
+            # The sequences of the program's own display of progress, and the line ends of a terminal.
             ours = re.sub(rb"\r\n|\r(\x1b\[K)?|\x1b\[K", lambda m: b"\n" if m.group() == b"\r\n" else b"", text)
             for sign in ours.decode("utf-8", "surrogateescape"):
                 number = ord(sign)

@@ -1,5 +1,5 @@
 // What tests do to a process at its test points:
-//   TTC_KILL_AT=NAME:N   it is killed, as kill -9 does, when it comes to the point of that name the Nth time
+//   TTC_KILL_AT=NAME:N   it is killed, as kill -9 does, when it reaches the point of that name the Nth time
 //   TTC_PAUSE_AT=NAME:MS it waits there each time: a disk that is slow for good at block_written
 #include "collector/record/test_point.hpp"
 

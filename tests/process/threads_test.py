@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What programs write with several threads against what they write with one, byte for byte. Usage: threads_test.py exports|reports|image|stopped
+"""Compares the output of programs with several threads to that with one, byte for byte. Usage: threads_test.py exports|reports|image|stopped
 
 exports   every format that is written, of a capture with losses, data and dispatch cores; 1 to 5 threads, filters, gzip, several sources
 reports   every report on a capture
@@ -59,7 +59,7 @@ def same_for_all(what, output, *command, of=lambda content: content, may_be_empt
 
 
 def rows_of_database(path):
-    """All that a database says, but for the moment of its making."""
+    """All rows of a database, but for the moment of its making."""
     import sqlite3
     with sqlite3.connect(path) as database:
         return [line for line in database.iterdump() if "made_at" not in line]
@@ -73,7 +73,7 @@ def exports():
         if kind == "sqlite":
             same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, of=lambda _, path=output: rows_of_database(path))
             continue
-        # Where the ring was lapped between any two programs' ends no program is whole, and there is no line of one.
+        # If the ring was lapped between any two programs' ends, no program is whole, and there is no line of one.
         same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, may_be_empty=kind == "ops-json")
     output = h.work("out.paced")
     for kind in ("ops-json", "perfetto", "chrome", "svg", "device-csv"):

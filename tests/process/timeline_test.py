@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What people search for in a timeline, each case named after what they missed. Usage: timeline_test.py CASE"""
+"""Common searches in a timeline, each case named after what was missing. Usage: timeline_test.py CASE"""
 import decimal
 import json
 import os
@@ -202,7 +202,7 @@ def killed_gzip_was_refused():
 
 
 def stock_tracy_crashed():
-    """By default a server of protocol 66 got what stock 0.11.0 crashes on. Both that say 66 take the other form."""
+    """By default a server of protocol 66 got what stock 0.11.0 crashes on. Both servers of protocol 66 take the other form."""
     ttc, rows = viewers.collect(["--no-sync"], programs=10)
     zones, _ = viewers.zones_of(rows, viewers.in_cycles)
     for column in (66, "66f"):
@@ -231,7 +231,7 @@ def stock_contexts():
 
 
 def windows_were_blind():
-    """A window is found by program, zone or replay; without one the first program is shown; an empty one says where markers are."""
+    """A window is found by program, zone or replay; without one the first program is shown; an empty one names the nearest markers."""
     ttc, rows = viewers.collect(["--no-sync"], ["--trace", "5:3"], programs=12)
     zones, _ = viewers.zones_of(rows, viewers.in_cycles)
     programs = sorted(p[:3] for p in viewers.programs_of(zones))
@@ -256,7 +256,7 @@ def windows_were_blind():
         code, _, err = h.run("ttexport", "--from", ttc, "--format", "svg", "--window", window, "-o", h.work("wrong.svg"))
         h.check(code == 2 and words in err and not os.path.exists(h.work("wrong.svg")), f"--window {window}: {code} {err}")
     _, message = viewers.export(ttc, "svg", "--window", "10min,1us")
-    h.check("nothing lies in this window; the last marker before it is at" in message, f"an empty window says: {message}")
+    h.check("no marker is in this window; the last marker before it is at" in message, f"an empty window prints: {message}")
 
 
 def heat_maps_mixed_units():
@@ -297,7 +297,7 @@ def programs_in_chrome(ttc):
 
 
 def programs_had_no_names():
-    """The host's files say what a program is called; viewers showed its number alone."""
+    """The host's files have a program's name; viewers showed its number alone."""
     name, folder = h.card_name(), h.work("out")
     ttc = os.path.join(folder, "run.ttc")
     os.makedirs(folder)
@@ -341,7 +341,7 @@ def run_with_host_side(first, last):
 
 
 def host_was_missing():
-    """What ttcollect run records of the host stands above the device, and an op's zone leads to its program."""
+    """What ttcollect run records of the host is shown above the device, and an op's zone leads to its program."""
     ttc = run_with_host_side(1, 20)
     names = sorted([f"Add (program {n})" for n in range(1, 21)] + [f"program {n}" for n in range(21, 31)])
     h.check(programs_in_chrome(ttc) == names, f"Chrome: {programs_in_chrome(ttc)}")

@@ -1,6 +1,6 @@
 """Streams of real Tracy clients, recorded once and given to any number of servers: what a client sent, and how it answers questions.
 
-A stream is recorded by a server that asks for every name. Answers are kept apart from the stream, by question, because each server asks in an
+A stream is recorded by a server that requests every name. Answers are kept apart from the stream, by question, because each server asks in an
 order of its own. Item numbers and sizes are those of tests/data/tracy/items.csv; no table is shared with the collector.
 """
 import csv

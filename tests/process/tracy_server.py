@@ -1,7 +1,7 @@
 """A Tracy server of each dialect, as strict as can be: what its dialect may not receive ends the test.
 
-Holds what it stored: zones with lane, name, source, text and depth; messages; plots. It asks for names as real servers do,
-with at most 64 questions open, and lets go only when it knows all names and no thread has an open zone.
+Holds what it stored: zones with lane, name, source, text and depth; messages; plots. It requests names as real servers do,
+with at most 64 questions open, and disconnects only when it has all names and no thread has an open zone.
 """
 import re
 import socket
@@ -131,7 +131,7 @@ class Server:
         mul, self.init, end = struct.unpack_from("<dqq", w)
         tail = size - 64 - 1024
         flags = w[tail - 18]
-        h.check(mul == 1.0 and end >= self.init and flags == 1, f"the welcome says {mul} {self.init} {end} flags {flags}")
+        h.check(mul == 1.0 and end >= self.init and flags == 1, f"the welcome has {mul} {self.init} {end} flags {flags}")
         h.check(w[tail:tail + 64].rstrip(b"\0") == b"ttcollect", f"the program is {w[tail:tail + 64]!r}")
         self.exactly(16)
         return self
@@ -147,7 +147,7 @@ class Server:
             self.items(unpacked(self.exactly(size)))
             self.ask_more()
         self.socket.sendall(struct.pack("<BQI", 0, 0, 0))
-        h.check(self.socket.recv(1) == b"", "the client goes on after it was let go")
+        h.check(self.socket.recv(1) == b"", "the client continues after the server disconnected")
         self.socket.close()
         h.check(not any(self.gpu_queries.values()), "a device zone without a time")
         return self
@@ -352,7 +352,7 @@ class Server:
         number = self.context(body, 14)
         h.check(self.contexts.get(number), "a zone of a context without a name")
         h.check(query not in self.gpu_queries[number], "a query's number is not free")
-        h.check(thread in self.threads, "a lane that the server does not know: it would read ???")
+        h.check(thread in self.threads, "a lane without a name at the server: it would read ???")
         return number, thread, query
 
     def GpuZoneBeginSerial(self, body):

@@ -180,9 +180,9 @@ def main():
     expect(2, ["add --trace"], *firmware, "trace-only")
     expect(2, ["--dispatch-cores"], *firmware, "trace-only", "--trace", "2:2", "--dispatch-cores", 1)
     expect(2, ["PROGRAMS:REPLAYS"], *firmware, "normal", "--trace", "4")
-    expect(2, ["ask for 99 tiles", "this card has 16"], *firmware, "normal", "--ethernet", 99)
+    expect(2, ["need 99 tiles", "this card has 16"], *firmware, "normal", "--ethernet", 99)
 
-    # A second card and a second collector of the same name are refused, and say by whom.
+    # A second card and a second collector of the same name are refused, with the name of the holder.
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json")

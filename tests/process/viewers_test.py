@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What viewers are given against what the emulated card emitted. Usage: viewers_test.py perfetto|chrome|...
+"""Compares the input of viewers to what the emulated card emitted. Usage: viewers_test.py perfetto|chrome|...
 
 Without a clock model times are cycles at the nominal clock, so that they can be compared to the last digit; with one they
 are compared with the host times of the device CSV.
@@ -124,7 +124,7 @@ def perfetto():
         h.skip("protoc is not installed (protobuf-compiler)")
     ttc, rows = collect(["--no-sync"])
     path, told = export(ttc, "perfetto")
-    h.check("no clock model" in told, f"nothing is said of the missing clock: {told}")
+    h.check("no clock model" in told, f"the missing clock is not reported: {told}")
     trace = perfetto_check.Trace(path)
     zones, others = zones_of(rows, in_cycles)
     same(perfetto_zones(trace), zones, "perfetto, zones")
@@ -235,7 +235,7 @@ def in_chromium(path, zones):
                   "</script>")
     out = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={h.work('profile')}",
                           "--dump-dom", "file://" + page], capture_output=True, text=True, timeout=h.LIMIT_S).stdout
-    h.check(f"<p id=\"p\">zones {zones}</p>" in out, f"chromium sees something else: {out[:80]!r} ... {out[-80:]!r}")
+    h.check(f"<p id=\"p\">zones {zones}</p>" in out, f"chromium reads something else: {out[:80]!r} ... {out[-80:]!r}")
     print("chromium reads it")
 
 
@@ -351,7 +351,7 @@ def stopped(process):
 
 
 def lapped():
-    """Readers that get no CPU while the ring goes round twice: in every format the export ends with 6 and says what it missed."""
+    """Readers that get no CPU while the ring goes round twice: in every format the export ends with 6 and reports what it missed."""
     name, ring = h.card_name(), 1 << 20
     card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--host-reads", "every:200", "--pace", "--quiet")
     collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--ring", "1MiB")
@@ -442,7 +442,7 @@ def svg():
 
 
 def tracy_port(process):
-    """Where the process serves Tracy, as soon as it does."""
+    """The address at which the process serves Tracy, as soon as it does."""
     while line := h.next_line(process.stderr):
         found = re.search(r"connect to 127\.0\.0\.1:(\d+)", line)
         if found:
@@ -464,7 +464,7 @@ def end_feed(process):
 
 
 def tracy_zones(server, zones):
-    """What the truth's zones look like in that server, with times from the trace's beginning."""
+    """The truth's zones as that server holds them, with times from the trace's beginning."""
     want = []
     for (x, y, processor), name, begin, end, depth, host, number, source in zones:
         lane = f"chip 0 core {x},{y} {processor}"
@@ -481,7 +481,7 @@ def context_of(x, y):
 
 
 def plain(told):
-    """A dispatch zone's text goes on behind the host id of its command, which its name in the log has as well."""
+    """A dispatch zone's text continues after the host id of its command, which its name in the log has as well."""
     return [z for z in told if "DISPATCH" not in z[1]]
 
 
@@ -522,7 +522,7 @@ def tracy():
 
 
 def answered(port, first):
-    """What the client says to these first bytes: its status, or nothing."""
+    """The client's answer to these first bytes: its status, or nothing."""
     with socket.create_connection(("127.0.0.1", port), timeout=h.LIMIT_S) as s:
         s.sendall(first)
         try:
@@ -570,7 +570,7 @@ def tracy_foreign():
         h.check(process.poll() is None, "the feed has ended")
         os.sched_yield()
     err = end_feed(process)
-    h.check("protocol 77" in err and "no Tracy server" in err, f"nothing is said of who was refused: {err}")
+    h.check("protocol 77" in err and "no Tracy server" in err, f"the refused server is not reported: {err}")
 
 
 def tracy_cut_was_success():
@@ -591,7 +591,7 @@ def tracy_cut_was_success():
 
 
 def tracy_live():
-    """ttcollect --tracy with faults on the card: what a server saw is true, flaws and losses are marked and reported."""
+    """ttcollect --tracy with faults on the card: what a server received is true, flaws and losses are marked and reported."""
     run = RunOf(["--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
                  "--fault", "host-reset:every=20000,apart=6ms,words=3"], ["--no-sync", "--tracy=0"], export=())
     server = tracy_server.Server(82, tracy_port(run.collector)).run()
@@ -619,7 +619,7 @@ def tracy_live():
 
 
 def tracy_slow():
-    """A server that takes nothing for a while: the ring absorbs what it can, the rest is sent as a message; others still see."""
+    """A server that takes nothing for a while: the ring absorbs what it can, the rest is sent as a message; others are not affected."""
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 6, "--programs", 700, "--host-reads", "every:100", "--pace",
                    "--wait-observer", "--quiet")
@@ -631,7 +631,7 @@ def tracy_slow():
     code, _, err = h.finish(collector)
     h.check(code == 0, f"ttcollect ended with {code}: {err}")
     told = [text for _, _, text, _ in slow.messages if "too slow" in text]
-    h.check(told and len(slow.zones) > 1000, f"{len(slow.zones)} zones, and of the loss is said {told}")
+    h.check(told and len(slow.zones) > 1000, f"{len(slow.zones)} zones, and of the loss is reported {told}")
     print(f"{len(slow.zones)} zones; {told[-1]}")
 
 
@@ -645,7 +645,7 @@ def tracy_early():
     same([(z[0], z[1], z[4], z[7]) for z in plain(server.told())],
          [(z[0], z[1], z[4], z[7]) for z in plain(tracy_zones(server, zones))], "zones but for their times")
     ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    # Before the clock model knows a frequency, a marker's time is known to about the distance of two samples.
+    # Before the clock model has a frequency, a marker's time is known to about the distance of two samples.
     h.check(server.init > started - 100_000_000 - (ended - started),
             f"the trace begins {(started - server.init) / 1e9} s before a run of {(ended - started) / 1e9} s")
     first = min(begin for _, _, begin, *_ in server.zones)
@@ -653,7 +653,7 @@ def tracy_early():
 
 
 def tracy_announced():
-    """Announced only when asked, and on loopback as long as that is what is listened on; wrong usage is one sentence."""
+    """Announced only on request, and on loopback as long as that is what is listened on; wrong usage is one sentence."""
     ttc, _ = collect(["--no-sync"], programs=5)
     window = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     window.settimeout(h.LIMIT_S)
@@ -675,7 +675,7 @@ def tracy_announced():
     code, _, err = h.run("ttexport", "--from", ttc, "--format", "tracy", "--listen", port)
     h.check(code == 5 and "another port" in err, f"a taken port: {code} {err}")
     end_feed(taken)
-    print("announced when asked")
+    print("announced on request")
 
 
 def drained(s):

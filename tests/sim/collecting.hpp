@@ -1,8 +1,8 @@
 // One schedule from attach to the last word: the collector's real drain on a scheduled card, what a reader of
-// the ring decodes, and the judgement of it:
+// the ring decodes, and the check of it:
 //
 //   - What is delivered was emitted, bit for bit, and is delivered once.
-//   - What was pushed and is not delivered lies inside a reported loss interval of its lane (else: a silent
+//   - What was pushed and is not delivered is inside a reported loss interval of its lane (else: a silent
 //     loss).
 //   - An interval that has anything in it does not hold delivered markers alone.
 //
@@ -64,7 +64,7 @@ class Collecting : public RingReading {
     attachment_.begun_ns = attachment_.begun_cycles = card_.now();
   }
 
-  // Runs the schedule and judges. Empty: all is well.
+  // Runs the schedule and checks the result. Empty if all is well.
   std::string run() {
     collect::Publisher publisher(shared_.segment, 0, history_.layout->format.generation);
     const auto logs = collect::window_log_reader(card_);
@@ -165,7 +165,7 @@ class Collecting : public RingReading {
                   (unsigned long long)r.to_cycles, (unsigned long long)r.words);
   }
 
-  // --- judgement
+  // --- checks
   std::string judge() {
     if (!fault_.empty()) return fault_;
     // Never readable: a reset came between the end of a RISC and the end of its push. May come, need not be
@@ -199,7 +199,7 @@ class Collecting : public RingReading {
           std::any_of(missing.begin(), missing.end(), in) ||
           std::any_of(unreadable.begin(), unreadable.end(), in))
         continue;
-      // "May be missing" may be said of a time without a poll, and only of that.
+      // An interval of unknown precision is allowed for a time without a poll, and only for that.
       if (r.precision == shm::LossPrecision::unknown && (looked_late() || !history_.resets.empty())) {
         coverage_.false_alarms = 1;
         continue;

@@ -1,4 +1,4 @@
-// One history of whole steps on a MacroCard, from attaching to the end, and the judgement of what a reader of the ring gets.
+// One history of whole steps on a MacroCard, from attaching to the end, and the check of what a reader of the ring gets.
 #pragma once
 #include <cstdio>
 #include <memory>
@@ -16,7 +16,7 @@ inline constexpr uint64_t kDeadlineNs = collect::timing::kPollDeadlineNs;
 // Letters of a history:
 //   L launch      s launch that NCRISC sits out      q launch with a quick push      d launch whose words land late
 //   m launch with a host reset in it, after NCRISC ended
-//   R host reset  t host reset, half written, that goes on 20 us later
+//   R host reset  t host reset, half written, that continues 20 us later
 //   i launch between two lines that the next poll loads
 //   e launch on the Ethernet core
 //   p one poll, 50 us later    2 one poll, 2 ms later    P polls for longer than the deadline, each in time     S no poll for longer than the deadline

@@ -105,7 +105,7 @@ struct History {
   };
   std::vector<Deadline> deadlines;
   // The reset fell between two of the firmware's reads of one index, and it does what no card survives (a
-  // push of nothing) or what no log can show (an index over words that were not written): not a case to judge.
+  // push of nothing) or what no log can show (an index over words that were not written): not a case to check.
   bool undefined = false;
   std::vector<std::pair<uint32_t, uint32_t>> resets;  // by the host: events [first, second)
   // Granules some event writes; no schedule can make a difference at the others.
@@ -267,7 +267,7 @@ class Recorder {
     control_[word] = value;
   }
 
-  // Before every access of the firmware: writes land, the host goes on.
+  // Before every access of the firmware: writes land, the host continues.
   void access() {
     ++accesses_;
     land_due();

@@ -1,6 +1,6 @@
 // A card whose host and firmware take whole steps: a launch, a host reset, a push whose words land late. Between two steps an
 // observer may poll it, or not. The firmware is the shipped device header (device/profiler.hpp) on two RISCs of a Tensix core, and
-// where wanted on two of an Ethernet core.
+// on request on two of an Ethernet core.
 //
 // Simulated time: a step takes what its markers take, a load of the observer kLoadNs. Steps store by store, with the observer
 // between two of its own loads, are the business of history.hpp and scheduled_card.hpp.
@@ -82,7 +82,7 @@ class MacroCard : public card::FakeCard {
     }
     resets_ns_.push_back(now_);
   }
-  // The host has written the first index, and goes on kResetNs later.
+  // The host has written the first index, and continues kResetNs later.
   void begin_torn_reset() {
     finish_reset();
     for (Core& core : cores_) host_writes(core, 0, format().host_end + 1u, kDramBase);

@@ -1,5 +1,5 @@
-// The drain with recycling on, over a core that goes on between any two of its loads and around its stores;
-// and the judgement: what was pushed is delivered once, bit for bit, or lies in a reported interval.
+// The drain with recycling on, over a core that runs between any two of its loads and around its stores;
+// and the check: what was pushed is delivered once, bit for bit, or is in a reported interval.
 #pragma once
 #include <array>
 #include <cstdio>
@@ -98,7 +98,7 @@ class Recycled : public RingReading {
     attachment_.begun_ns = attachment_.begun_cycles = core_->now();
   }
 
-  // Empty: all is well. `totals` learn what was met.
+  // Empty if all is well. `totals` count the situations that occurred.
   std::string run(RecycleTotals& totals) {
     collect::Recycling::Options options;
     options.at = o_.at;
@@ -244,7 +244,7 @@ class Recycled : public RingReading {
     drain.sweep(core_->now());
     recycling_ = drain.recycling_under_way();
     if (drain.frames() != frames) read_ring(publisher);
-    if (++looks_ > 3'000) fault_ = "it does not come to an end";
+    if (++looks_ > 3'000) fault_ = "it does not end";
   }
   static constexpr uint32_t kQuietLooks = 40;
 
@@ -271,7 +271,7 @@ class Recycled : public RingReading {
     if (h.kind != shm::ChunkKind::device_words || !o_.limits.resolve || o_.host_reset_at_launch >= 0) return;
     for (const shm::SpanEntry& span : shm::spans_of(shared_.chunk)) {
       if (span.word_offset != stream_at_[span.risc] && broken_stream_.empty())
-        broken_stream_ = "RISC " + std::to_string(span.risc) + ": words go on at " +
+        broken_stream_ = "RISC " + std::to_string(span.risc) + ": words continue at " +
                          std::to_string(span.word_offset) + " instead of " +
                          std::to_string(stream_at_[span.risc]);
       stream_at_[span.risc] = span.word_offset + span.word_count;
@@ -309,7 +309,7 @@ class Recycled : public RingReading {
                   static_cast<unsigned long long>(r.from_cycles),
                   static_cast<unsigned long long>(r.to_cycles));
   }
-  // The account says how many of the runs that the core has counted never came.
+  // The account holds how many of the runs that the core has counted never came.
   std::string miscounted(const collect::RecycleAccount& account) const {
     if (o_.host_reset_at_launch >= 0) return {};  // the count began from 0
     std::set<uint32_t> runs;

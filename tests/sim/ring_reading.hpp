@@ -1,4 +1,4 @@
-// What a reader of the ring gets in a run: chunks, decoded markers, losses; and the part of the judgement that every run has.
+// What a reader of the ring gets in a run: chunks, decoded markers, losses; and the checks that are common to all runs.
 #pragma once
 #include <unistd.h>
 

@@ -24,7 +24,7 @@ LIBRARIES = "-lgtest -lgtest_main -lpthread -lzstd -llz4 -luring -lnuma -lpci -l
 
 
 def flags(build):
-    """Of the unit tests: include directories and definitions."""
+    """Include directories and definitions of the unit tests."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
         if "unit_tests" in entry["command"]:
             words = entry["command"].split()

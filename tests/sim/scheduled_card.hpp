@@ -1,4 +1,4 @@
-// A card whose history is played under its observer, as a schedule says: before any load of something that
+// A card whose history is played under its observer, by a schedule: before any load of something that
 // the history writes, some more of the history may happen. Loads are whole in 16 bytes and torn between them.
 //
 // Time is simulated. What silicon guarantees about it (History::deadlines) holds in every schedule.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The include graph by folder: prints it, and fails where it breaks the rules of DESIGN.md ("Folders").
 
-- No folder includes one that stands below it in the add_subdirectory() lists, so there is no circle.
+- No folder includes one that is below it in the add_subdirectory() lists, so there is no circle.
 - The folders of the top level include only what the table allows.
 - A folder holds at most 25 files.
 - A public header includes public headers only; the collector has at most ten.
@@ -16,7 +16,7 @@ ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.pat
 TOP = ["firmware_markers", "driver_iface", "shm", "collector", "tools"]
 ALLOWED = {"firmware_markers": [], "driver_iface": [], "shm": [], "collector": ["firmware_markers", "driver_iface", "shm"],
            "tools": ["firmware_markers", "shm", "collector", "driver_iface"]}
-# What tools may see of the collector: public headers, and the two folders for programs.
+# What tools may include of the collector: public headers, and the two folders for programs.
 COLLECTOR_FOR_TOOLS = {"collector/include/ttcollect", "collector/program", "collector/draw"}
 DRIVER_FOR_TOOLS = {"driver_iface/include/driver_iface"}
 PUBLIC_ROOTS = ["firmware_markers/include", "driver_iface/include", "shm/include", "collector/include", "tools/reader/include"]
@@ -81,11 +81,11 @@ def main():
             if other_top != top and other_top not in ALLOWED[top]:
                 wrong.append(f"{source} includes {header}: {top} may not include {other_top}")
             if top == "tools" and other_top == "collector" and other not in COLLECTOR_FOR_TOOLS:
-                wrong.append(f"{source} includes {header}: tools see the collector's public headers only")
+                wrong.append(f"{source} includes {header}: tools may include the collector's public headers only")
             if top == "tools" and other_top == "driver_iface" and other not in DRIVER_FOR_TOOLS:
-                wrong.append(f"{source} includes {header}: tools see the driver's public headers only")
+                wrong.append(f"{source} includes {header}: tools may include the driver's public headers only")
             if folder in rank and other in rank and rank[other] > rank[folder]:
-                wrong.append(f"{source} includes {header}: {other} stands below {folder} in the lists of CMake")
+                wrong.append(f"{source} includes {header}: {other} is below {folder} in the lists of CMake")
     public = counts["collector/include/ttcollect"]
     if public > MOST_PUBLIC_HEADERS:
         wrong.append(f"the collector has {public} public headers, more than {MOST_PUBLIC_HEADERS}")

@@ -21,10 +21,10 @@ SOUND = {
     "tools/ttmon/main.cpp": '#include "ttcollect/reader.hpp"\n',
 }
 BROKEN = {
-    "stands below": {"collector/drain/drain.hpp": "", "collector/io/loop.cpp": '#include "collector/drain/drain.hpp"\n'},
+    "is below": {"collector/drain/drain.hpp": "", "collector/io/loop.cpp": '#include "collector/drain/drain.hpp"\n'},
     "may not include collector": {"shm/src/ring.cpp": '#include "ttcollect/reader.hpp"\n'},
     "is a public header": {"collector/include/ttcollect/reader.hpp": '#include "collector/io/loop.hpp"\n'},
-    "tools see": {"tools/ttmon/main.cpp": '#include "collector/io/loop.hpp"\n'},
+    "tools may include": {"tools/ttmon/main.cpp": '#include "collector/io/loop.hpp"\n'},
     "more than 25": {f"collector/io/f{i}.hpp": "" for i in range(25)},
     "11 public headers": {f"collector/include/ttcollect/h{i}.hpp": "" for i in range(10)},
     "which is nowhere": {"tools/ttmon/main.cpp": '#include "ttcollect/gone.hpp"\n'},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/junit_counts.py counts what a report of ctest holds, and shows of each failed test the lines that say why."""
+"""tools/junit_counts.py counts what a report of ctest holds, and shows of each failed test the lines with the reason."""
 import os
 import subprocess
 import sys

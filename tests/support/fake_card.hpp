@@ -1,5 +1,5 @@
-// A card for tests to derive from: an identity, a healthy state, and no access. A test overrides the accesses that it
-// expects; any other fails it with the name of the call.
+// A card for tests to derive from: an identity, a healthy state, and no access. A test overrides the accesses that may
+// happen; any other fails the test with the name of the call.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class FakeCard : public Card {
 
  private:
   static Access unexpected(const char* call) {
-    ADD_FAILURE() << "the test expects no " << call << "() of its card";
+    ADD_FAILURE() << "the card's " << call << "() was called, and the test does not provide it";
     return Access::refused;
   }
   std::array<std::pair<Coord, uint64_t>, kWindows> aimed_{};

@@ -1,5 +1,5 @@
 // Worlds in which the clock moves: a crystal that wanders against the host, and a counter that runs at some
-// frequency of it, ramps, or stands. A world is a function from host time to cycles; how a model explains it
+// frequency of it, ramps, or stops. A world is a function from host time to cycles; how a model explains it
 // plays no part here, nor does any code of the collector but the shape of a read.
 #pragma once
 #include <cmath>

@@ -1,4 +1,4 @@
-// A ring that is fed launches of one lane, core 1,2, RISC 0, and what a test must know of them.
+// A ring that is fed launches of one lane, core 1,2, RISC 0, and the values of them that tests need.
 #pragma once
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 namespace ttc::collect {
 
-// A ring that is fed launches of one lane, as many as wanted.
+// A ring that is fed launches of one lane, as many as the test needs.
 class Feed {
  public:
   // `session`: the text that describes it.

@@ -1,4 +1,4 @@
-// Do two digests say the same of a lane?
+// True if two digests describe a lane alike.
 #pragma once
 #include <algorithm>
 #include <iterator>

@@ -5,7 +5,7 @@
 namespace ttc::chip {
 namespace {
 
-// A layer of a transformer by its shapes: matrices multiplied on a grid with multicasts, and what stands between them.
+// A layer of a transformer by its shapes: matrices multiplied on a grid with multicasts, and the ops between them.
 constexpr const char* kMatmul = R"(name = "matmul"
 jitter = 0.04
 

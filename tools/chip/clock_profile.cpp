@@ -44,7 +44,7 @@ class Clock {
   }
 
  private:
-  // Of those that are wanted; steps are by far the most frequent.
+  // One of the requested kinds; steps are by far the most frequent.
   uint64_t draw() {
     for (;;) {
       const uint64_t of_100 = dice_.between(0, 99);

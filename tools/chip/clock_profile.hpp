@@ -22,7 +22,7 @@ ClockProfile read_clock_profile(const std::string& text);
 
 struct ClockChange {
   uint64_t after_ns;
-  uint64_t hz;  // 0: it stands
+  uint64_t hz;  // 0: the clock is stopped
 };
 // At most so many changes; in order of time, no two at one time. The rate is `nominal_hz` or less by whole PLL steps.
 inline constexpr size_t kMostClockChanges = 16'000;

@@ -1,5 +1,5 @@
-// Events in order of time, those of one moment in the order of their numbers; no number is there twice. What is near lies in a wheel with
-// a slot a cycle, so that pushing and popping cost the same however many events there are; what is far waits in a heap.
+// Events in order of time, those of one moment in the order of their numbers; no number is there twice. Near events are in a wheel with
+// a slot a cycle, so that pushing and popping cost the same however many events there are; far ones are in a heap.
 #pragma once
 #include <array>
 #include <bit>

@@ -1,4 +1,4 @@
-// What the host's side of a run would have left through Tracy's csvexport: tracy_ops_data.csv (the messages of ops, with their JSON
+// Writes the files that Tracy's csvexport makes of a run's host side: tracy_ops_data.csv (the messages of ops, with their JSON
 // where an op is compiled and short where it is found in the cache) and tracy_ops_times.csv (their zones).
 // Source: tt-metal ttnn/api/tools/profiler/op_profiler.hpp, tools/tracy/process_ops_logs.py.
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace ttc::chip {
 
-// How tt-metal of a year says it, and what a model says besides its ops.
+// The form of tt-metal's messages in a year, and what a model marks besides its ops.
 struct HostStyle {
   unsigned year =
-      2026;  // before 2026 no message says whether the program was cached, and no session has a name
+      2026;  // before 2026 no message has whether the program was cached, and no session has a name
   bool signposts = false;  // around each pass over the workload's ops: step_N_start, step_N_end
   // The file for messages and zones: "M NS BYTES\n" with the text and a line end behind it, or
   // "Z BEGIN_NS END_NS NAME\tTEXT\n" of a zone. Empty: none.

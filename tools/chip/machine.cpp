@@ -98,7 +98,7 @@ class Machine {
     t.moment = moment;
     t.moment_at = t.now;
   }
-  // Of the RISC as it stands: what it did since its last moment was its own work.
+  // A moment of the RISC now: the time since its last moment was its own work.
   uint32_t here(Thread& t) {
     if (t.moment_at != t.now) set_moment(t, add(t, t.now, t.moment, Why::work));
     return t.moment;
@@ -126,7 +126,7 @@ class Machine {
     while (go_on(t, thread))
       if (events_.next_at() <= t.now && !is_private(t)) return schedule(thread);
   }
-  // What comes next concerns this RISC alone, so that it need not wait its turn.
+  // The next action concerns this RISC alone, so it need not wait its turn.
   static bool is_private(const Thread& t) {
     if (t.phase != Phase::body || t.pc == t.code->size()) return false;
     switch ((*t.code)[t.pc].what) {
@@ -314,7 +314,7 @@ class Machine {
         return none;
     }
   }
-  // What the watcher does in front of a NoC command: a moment of its own, since others may issue theirs meanwhile. False: it
+  // The watcher's work before a NoC command: a moment of its own, since others may issue theirs meanwhile. False: it
   // does nothing, or it is done.
   bool is_checked_first(Thread& t, Core& core, const Instruction& i) {
     const Watched& w = shape_.watched;
@@ -347,7 +347,7 @@ class Machine {
     r.free = (taken ? r.free : from.free) + std::max<Cycles>(1, static_cast<Cycles>(std::ceil(bytes / rate)));
     r.moment = add(t, r.free, taken ? r.moment : from.moment, why, what);
   }
-  // What has passed a port arrives `latency` later. Its moment exists from the barrier on that waits for it.
+  // A transfer that has passed a port arrives `latency` later. Its moment exists from the barrier on that waits for it.
   static void arrives(Thread& t, const Resource& from, Cycles latency) {
     if (from.free + latency < t.arrived) return;
     t.arrived = from.free + latency;

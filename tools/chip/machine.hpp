@@ -40,7 +40,7 @@ struct Place {
   uint8_t x = 0, y = 0;
 };
 
-// What a build with tt-metal's watcher adds: every NoC command is checked first, and waits first where its core's mask has its bit set.
+// The effect of tt-metal's watcher: every NoC command is checked first, and waits first if its core's mask has its bit set.
 // Processors are RISCs as below; kinds of command are read, write (and multicast), atomic (a semaphore of one other core).
 inline constexpr unsigned kCommands = 3;
 struct Watched {
@@ -50,7 +50,7 @@ struct Watched {
 };
 
 struct Shape {
-  std::vector<Place> cores;  // NOC0 places; row by row of the grid the programs see
+  std::vector<Place> cores;  // NOC0 places; row by row of the programs' grid
   unsigned columns = 8;      // of that grid
   unsigned channels = 12;    // of DRAM, as the profiler counts banks
   double channel_bytes_a_cycle = 24;
@@ -65,7 +65,7 @@ Shape blackhole_shape(std::vector<Place> cores);
 inline constexpr unsigned kRiscs = 5, kBuffers = 5, kSemaphores = 5, kGroups = 6;
 enum Risc : uint8_t { brisc, ncrisc, unpack, math, pack };
 
-// What a RISC does next. `a` and `n` by what it is.
+// The next action of a RISC. The meaning of `a` and `n` depends on its kind.
 enum class Do : uint8_t {
   zone_begin,  // a: zone
   zone_end,
@@ -80,7 +80,7 @@ enum class Do : uint8_t {
   push,     // a block into buffer a
   front,    // a block in buffer a
   pop,      // it is free
-  // What programs with a mistake do (Op::race, Op::hang).
+  // Actions of programs with a mistake (Op::race, Op::hang).
   post,   // n bytes to the cores of group a, which nothing announces
   look,   // takes what was posted to this core, whether it has arrived or not
   clear,  // the own semaphore a becomes 0, whatever has arrived
@@ -94,7 +94,7 @@ struct Instruction {
 };
 using Code = std::vector<Instruction>;  // ends where it ends
 
-// What one core runs in a program.
+// One core's part of a program.
 struct CoreProgram {
   uint16_t core = 0;  // of Shape::cores
   std::array<int16_t, kRiscs> code{-1, -1, -1, -1,
@@ -109,7 +109,7 @@ struct ChipProgram {
   double jitter = 0.05;                                    // of spins
 };
 
-// What a RISC does that its firmware records or that changes its core's state.
+// An action of a RISC that its firmware records or that changes its core's state.
 enum class Act : uint8_t { launch, fw_start, kernel_start, zone_begin, zone_end, kernel_end, fw_end, finish };
 struct Step {
   Cycles at;
@@ -123,7 +123,7 @@ enum class Why : uint8_t { begin, go, work, channel, port, latency, buffer, sema
 std::string_view to_string(Why why);
 inline constexpr uint32_t kNoCause = std::numeric_limits<uint32_t>::max();
 inline constexpr uint16_t kNoCore = 0xffff;
-// A moment, and the one it follows from: what lies between the two is of kind `why`, on that core and RISC.
+// A moment, and the one it follows from: the time between the two is of kind `why`, on that core and RISC.
 struct Moment {
   Cycles at;
   uint32_t cause;
@@ -164,7 +164,7 @@ struct Race {
   }
 };
 
-// What a RISC of a program that never ends is at.
+// The state of a RISC of a program that never ends.
 struct Standing {
   // All but `done`: what it waits for, a block in a buffer, room in one, a semaphore, the core's other RISCs.
   enum At : uint8_t { done, block, room, semaphore, riscs };
@@ -184,7 +184,7 @@ struct Timeline {
   Cycles end() const { return moments[last].at; }
 };
 
-// RISCs that wait for each other for ever; the text names the first that waits, and for what.
+// RISCs that wait for each other without end; the text names the first that waits, and for what.
 struct Deadlock : std::logic_error {
   Deadlock(const std::string& what, Timeline all_until)
       : std::logic_error(what), until(std::move(all_until)) {}

@@ -1,4 +1,4 @@
-// What the simulation of a program holds of each RISC, core and resource while it runs.
+// The simulation's state of each RISC, core and resource while a program runs.
 #pragma once
 #include <array>
 #include <string>
@@ -76,7 +76,7 @@ struct Core {
   uint32_t master = kNobody;  // BRISC, while it waits for the others
 };
 
-// Of a RISC that goes no further (standing.cpp).
+// The state of a RISC that makes no further progress (standing.cpp).
 Standing::At standing_of(const Thread& thread);
 std::string sentence_about(const Thread& thread);
 

@@ -1,4 +1,4 @@
-// What programs computed, as a table of one row a program in the order of their launches:
+// The results of programs, as a table of one row a program in the order of their launches:
 //   run host ID, checksum, race margin[cycles], hang margin[cycles]
 // The checksum is that of the op in every run in which its race was not lost. The margins are those of the op's planted mistakes
 // (workload.hpp), below 0 where it was lost; empty where the op has none, `never` where what was to come did not come.

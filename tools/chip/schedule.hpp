@@ -18,11 +18,11 @@ struct Launched {
   Cycles go = 0;
   Timeline timeline;
   std::string hung;  // the program never ends: which RISC waits for what. Nothing follows it
-  // Of its output: the same for an op in every run, but where a race was lost.
+  // Hash of its output: the same for an op in every run, unless a race was lost.
   uint64_t checksum = 0;
 };
 
-// The critical path of one program, from what held up its go message to the moment the dispatcher has seen it done.
+// The critical path of one program, from what held up its go message to the moment the dispatcher has read that it is done.
 struct ProgramPart {
   Cycles begin, end;
   uint16_t core;  // kNoCore: host or dispatcher

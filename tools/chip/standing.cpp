@@ -1,4 +1,4 @@
-// What is said of the RISCs of a program that never ends.
+// Describes the RISCs of a program that never ends.
 #include "tools/chip/machine_state.hpp"
 
 namespace ttc::chip {
@@ -16,11 +16,11 @@ std::string sentence_about(const Thread& t) {
   const std::string which = std::to_string(t.waits_for);
   switch (standing_of(t)) {
     case Standing::semaphore:
-      return who + " waits for semaphore " + which + " for ever";
+      return who + " waits for semaphore " + which + " without end";
     case Standing::room:
-      return who + " waits for room in buffer " + which + " for ever";
+      return who + " waits for room in buffer " + which + " without end";
     case Standing::block:
-      return who + " waits for a block in buffer " + which + " for ever";
+      return who + " waits for a block in buffer " + which + " without end";
     default:
       return who + " waits for its other RISCs";
   }

@@ -1,4 +1,4 @@
-// A text file whose writing may fail: whether it did is said when it is closed.
+// A text file whose writing may fail: closing it reports whether it did.
 #pragma once
 #include <cstdio>
 #include <memory>

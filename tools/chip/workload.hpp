@@ -1,5 +1,5 @@
 // A chip-like workload as a value: ops one after another, each with the pattern in which its cores work together, what its
-// blocks cost, and what the host says of it. Read from TOML; some are built in (`ttemu --workload help` prints them).
+// blocks cost, and the host's messages about it. Read from TOML; some are built in (`ttemu --workload help` prints them).
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -62,7 +62,7 @@ struct ChipWorkload {
   std::vector<ChipOp> ops;
 };
 
-// What is wrong with a file: "NAME:LINE: ...".
+// An error in a file: "NAME:LINE: ...".
 struct WorkloadError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -97,7 +97,7 @@ struct ZonePlace {
 };
 ZonePlace zone_place(Pattern pattern, ZoneOf zone);
 
-// What the cores of `shape` run for `op`. `seed` settles which cores have more to do. Throws WorkloadError where the cores of a mistake
+// The program of the cores of `shape` for `op`. `seed` selects the cores with more work. Throws WorkloadError if the cores of a mistake
 // are not among those that run.
 ChipProgram program_of(const ChipOp& op, const Shape& shape, double jitter, uint64_t seed);
 

@@ -1,5 +1,5 @@
-# ccache, where it is installed and no other launcher is asked for. What it has to know of precompiled headers is given
-# here, for without that it would compile every source that uses them.
+# ccache, if it is installed and no other launcher is set. Its settings for precompiled headers are given here,
+# because without them it would compile every source that uses them.
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(TTC_CCACHE ccache)
   if(TTC_CCACHE)

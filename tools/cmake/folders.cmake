@@ -1,4 +1,4 @@
-# One target a folder. Headers stand beside their sources and are included by their path from the root. Each target has an
+# One target a folder. Headers are beside their sources and are included by their path from the root. Each target has an
 # include directory of its own that holds a link to its folder, so that a header is visible only to targets that link the
 # folder: the linker lines are the include rules of DESIGN.md ("Folders"), and nothing else compiles.
 #
@@ -13,8 +13,8 @@ set(ttc_fuzzed ttc_chip ttc_delay_plan ttc_toml ttc_firmware_markers ttc_shm ttc
   ttc_report_draw ttc_report_host ttc_report_input ttc_report_metal_files ttc_report_ops ttc_report_programs ttc_report_text
   ttc_report_zones ttc_table_reader ttc_tables ttc_tracy_server)
 
-# What -fsanitize=fuzzer-no-link stands for in clang 14 and later. By its name it would not go with precompiled headers
-# that targets without it share.
+# The flags that -fsanitize=fuzzer-no-link implies in clang 14 and later. The option itself would exclude the precompiled
+# headers that targets without it share.
 function(ttc_cover_for_fuzzing target)
   if(TTC_FUZZ)
     target_compile_options(${target} PRIVATE

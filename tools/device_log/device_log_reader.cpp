@@ -387,7 +387,7 @@ const char* DeviceLogReader::read_front(const char* at) {
   return at;
 }
 
-// Reads the next row when it lies whole in the buffer and its tail was met before. False: nothing was read.
+// Reads the next row if the buffer holds all of it and its tail occurred before. False: nothing was read.
 bool DeviceLogReader::known_row(DeviceLogRow& row) {
   if (leading_ == 0 || begin_ == end_) return false;
   const char* at = buffer_.data() + begin_;
@@ -428,10 +428,10 @@ bool DeviceLogReader::known_row(DeviceLogRow& row) {
   return true;
 }
 
-// `line`: of the row just read; its end lies in the buffer.
+// `line`: of the row just read; its end is in the buffer.
 void DeviceLogReader::keep_tail(DeviceLogRow& row, const char* line) {
   if (leading_ == 0 || !row.meta.empty() || row.timer_id > 0xffff || tails_.size() >= kMostTails) return;
-  if (row.zone_name.find(':') != std::string_view::npos) return;  // renamed for one command, never met again
+  if (row.zone_name.find(':') != std::string_view::npos) return;  // renamed for one command: does not recur
   const char* const end = buffer_.data() + begin_;
   if (line < buffer_.data() || line >= end || end[-1] != '\n') return;
   const char* at = line;

@@ -54,7 +54,7 @@ enum class LogColumn : uint8_t {
 enum class LogRisc : uint8_t { brisc, ncrisc, trisc_0, trisc_1, trisc_2, erisc, aggregate };
 
 struct DeviceLogHead {
-  std::string arch;                // empty: a preamble of 2023 does not say
+  std::string arch;                // empty: a preamble of 2023 has none
   uint32_t chip_mhz = 0;           // AICLK of the first device dumped
   uint32_t max_compute_cores = 0;  // 0: not known
   unsigned columns = 0;
@@ -109,7 +109,7 @@ class DeviceLogReader {
   // Empty lines are passed over. Throws DeviceLogError when the stream fails.
   Next next(DeviceLogRow& row);
 
-  // Why and where next() last said skipped.
+  // Why and where next() last returned skipped.
   LogSkip reason() const { return reason_; }
   uint64_t line() const { return line_; }
 
@@ -123,8 +123,8 @@ class DeviceLogReader {
  private:
   using Fields = std::vector<std::string_view>;
 
-  // What stands behind the numbers of a row, up to and with the end of its line. A log repeats few of them
-  // millions of times: a row whose tail was met before is not taken apart again.
+  // The rest of a row after its numbers, including the end of its line. A log repeats few of them
+  // millions of times: a row whose tail occurred before is not parsed again.
   struct Tail {
     std::string text;
     std::string zone_name, source_file;
@@ -132,7 +132,7 @@ class DeviceLogReader {
     markers::MarkerType type = markers::MarkerType::zone_start;
   };
   struct TailSlot {
-    std::array<uint16_t, 4> tails{};  // of one timer id, the last met first; 0: none
+    std::array<uint16_t, 4> tails{};  // of one timer id, the most recent first; 0: none
   };
   static constexpr size_t kMostTails = 0xffff;
 

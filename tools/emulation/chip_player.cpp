@@ -19,7 +19,7 @@ uint64_t cycles_of(uint64_t ns, uint64_t hz) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * hz / 1'000'000'000);
 }
 
-// So many cores as a grid of the chip: its columns from the left, its rows from the top. Row by row.
+// The given number of cores as a grid of the chip: its columns from the left, its rows from the top. Row by row.
 std::vector<WorldCore> grid_of(const std::vector<WorldCore>& all, size_t wanted, unsigned& columns) {
   std::set<uint8_t> xs;
   for (const WorldCore& core : all) xs.insert(core.at.x);
@@ -105,7 +105,7 @@ void ChipPlayer::compile(const chip::Launched& l) {
   if (compiled_.insert(l.op->pattern).second) log_.compiled(zones_.of(l.op->pattern));
 }
 
-// What kernels and firmware record besides zones, where the options ask for it.
+// Adds what kernels and firmware record besides zones, if the options request it.
 void ChipPlayer::add_records(const chip::Launched& l, const chip::Step& from, CoreStep& step) const {
   constexpr uint8_t kMostEvents = 16;  // of a block
   step.seed = (l.number * 1031 + from.core) * 0x9e3779b97f4a7c15 + options_.seed;
@@ -166,7 +166,7 @@ ChipPlayer::Act ChipPlayer::act_of(const chip::Launched& now, const chip::Step& 
   return {cores_[s.core].get(), step};
 }
 
-// What Ethernet and dispatch cores do while the program runs, in order of time.
+// The actions of Ethernet and dispatch cores while the program runs, in order of time.
 std::vector<ChipPlayer::Act> ChipPlayer::acts_besides(const chip::Launched& now,
                                                       const chip::Launched* next) const {
   std::vector<Act> acts;
@@ -364,7 +364,7 @@ void ChipPlayer::take_output(const chip::Launched& l) {
   if (hung_.empty()) checksum_ = (checksum_ ^ l.checksum) * 0x100000001b3;
 }
 
-// The host waits for the program, for ever or as long as TT_METAL_OPERATION_TIMEOUT_SECONDS allows.
+// The host waits for the program, without limit or as long as TT_METAL_OPERATION_TIMEOUT_SECONDS allows.
 void ChipPlayer::hang() {
   using Clock = std::chrono::steady_clock;
   if (world_.options().virtual_time) return;  // its clock would never move again

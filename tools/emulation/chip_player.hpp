@@ -21,7 +21,7 @@
 
 namespace ttc::emulation {
 
-// What is written beside the truth; each may be null.
+// Outputs beside the truth; each may be null.
 struct ChipOutputs {
   chip::PathFile* path = nullptr;
   chip::HostFiles* host = nullptr;
@@ -81,7 +81,7 @@ class ChipPlayer {
   bool wait_until(uint64_t at);
   std::unique_ptr<chip::Launched> next();
   void give_feedback(const chip::Timeline& timeline);
-  // What a NoC command of an Ethernet core's kernel takes longer: the watcher's check, and its delay where its mask has the bit.
+  // The time that the watcher adds to a NoC command of an Ethernet core's kernel: its check, and its delay if the mask has the bit.
   using Held = std::array<uint64_t, watcher::kTransactions>;
   Held held_by_watcher(const WorldCore& core) const;
   uint64_t ethernet_end(const chip::Launched& launched, const WorldCore& core) const;

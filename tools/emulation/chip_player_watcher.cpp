@@ -1,4 +1,4 @@
-// What tt-metal's watcher adds to firmware and kernels: checks and delays of NoC commands, the feedback word, waypoints.
+// The additions of tt-metal's watcher to firmware and kernels: checks and delays of NoC commands, the feedback word, waypoints.
 #include "tools/emulation/chip_player.hpp"
 
 namespace ttc::emulation {

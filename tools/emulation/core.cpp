@@ -190,7 +190,7 @@ class CoreOf : public EmulatedCore {
     if (!kAccumulate)
       port_.launch_of_others(as_held(host_id));
     else if (world_.card().load(where_.at, where_.control_address + 4 * F.device_end) == 0)
-      port_.launch_overwritten();  // nothing says that the buffer holds something: the next restarts it
+      port_.launch_overwritten();  // no word shows that the buffer holds a launch: the next restarts it
     finish();
     if (!kAccumulate) port_.launch_discarded();
   }

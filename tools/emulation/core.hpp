@@ -34,25 +34,25 @@ class CorePort {
   bool noc_busy() const { return false; }
   void recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b);
 
-  // What `risc` does next happens at `at`, wherever the card's clock is; each further read of the clock is a few cycles later.
+  // The next action of `risc` happens at `at`, wherever the card's clock is; each further read of the clock is a few cycles later.
   void time_is(uint64_t at, uint32_t risc);
   void time_is_the_cards() { planned_ = 0; }
 
   // Markers recorded so far belong to this launch and are true from now on; until then they are held back.
   void launch_is(uint32_t host_id);
-  // What it stored will be stored over before anything is pushed.
+  // Its words will be overwritten before they are pushed.
   void launch_overwritten();
   // The launch is for other cores: what it stored is pushed only if the host resets the core meanwhile.
   void launch_of_others(uint32_t host_id) { id_if_pushed_ = host_id; }
   void launch_discarded();
   void launch_over() { host_known_ = false; }
-  // What is recorded behind the next push belongs to the launch after this one.
+  // Words recorded after the next push belong to the launch after this one.
   void launch_ends_with_push() { ends_with_push_ = true; }
   void trace_is(uint32_t trace_counter) { trace_counter_ = static_cast<uint16_t>(trace_counter); }
   // Trace-only mode writes a frame's slots over and over; what they hold when the frame is over is true.
   void frame_over();
-  // The buffers are about to be used again: what a reset of the host has kept from being pushed, no reader will
-  // see.
+  // The buffers are about to be reused: marks launches that a host reset kept from being pushed, because no
+  // reader can get them.
   void settle_unseen();
 
  private:
@@ -92,7 +92,7 @@ class CorePort {
   std::map<uint32_t, TruthRecord> slots_;  // by word
 };
 
-// What one launch does on one core.
+// The actions of one launch on one core.
 struct Launch {
   uint32_t host_id = 1;
   bool for_this_core = true;
@@ -116,7 +116,7 @@ struct CoreStep {
   uint8_t sum = kNoSum;        // zone_end: the sum that the zone's time is added to
   uint8_t noc_events = 0;      // zone_begin: NoC transactions recorded in the zone
   bool perf_counters = false;  // fw_end of BRISC: counters are recorded before
-  uint64_t seed = 0;           // of what those say
+  uint64_t seed = 0;           // of their values
 };
 
 class EmulatedCore {
@@ -137,7 +137,7 @@ class EmulatedCore {
   // Pacing: programs of this core that observers have not fetched whole.
   virtual size_t unread_programs() = 0;
   virtual void forget_unread() = 0;
-  // At the end: what of the truth no reader can have seen.
+  // At the end: marks the part of the truth that no reader can have read.
   virtual void settle_unseen() = 0;
   const WorldCore& where() const { return where_; }
 

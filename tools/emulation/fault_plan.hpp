@@ -1,6 +1,6 @@
-// What is to go wrong, as `ttemu --fault NAME[:key=value[,key=value...]]` says it: faults of the card's
-// access layer and clock, and faults of what runs on the card. One table holds every fault, its keys and its
-// help.
+// The faults to inject, given as `ttemu --fault NAME[:key=value[,key=value...]]`: faults of the card's
+// access layer and clock, and faults of the programs on the card. One table holds every fault, its keys and
+// its help.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -18,7 +18,7 @@ struct FaultError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr uint64_t kCardRate = ~uint64_t{0};  // of a clock step: what the card's options say
+inline constexpr uint64_t kCardRate = ~uint64_t{0};  // of a clock step: the rate in the card's options
 
 struct FaultPlan {
   std::vector<card::CardFault> card;
@@ -27,13 +27,13 @@ struct FaultPlan {
   uint64_t wrap_after_ns = 0;  // the clock starts so long before 2^wrap_bits cycles; 0: where it likes
   unsigned wrap_bits = 0;
   WorkloadFaults work;
-  const char* needs_workload = nullptr;  // a fault of `work` that was asked for
+  const char* needs_workload = nullptr;  // a requested fault of `work`
 
   // Puts the plan into the options of a card, once its clock rate is known. Throws FaultError.
   void apply_to(card::EmulatedCardOptions& options) const;
 };
 
-// Adds what `spec` says. Throws FaultError.
+// Adds the fault that `spec` describes. Throws FaultError.
 void add_fault(FaultPlan& plan, std::string_view spec);
 // Every fault with its keys, for people.
 std::string fault_help();

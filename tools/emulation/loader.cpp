@@ -8,8 +8,8 @@
 namespace ttc::emulation {
 namespace {
 
-// Examines a core's vector after its words were fetched: enough for some visits, in which an observer that
-// reads twice before it believes, or had to retry, comes to its end.
+// Polls of a core's vector after its words were fetched: enough polls for an observer that reads twice before
+// it accepts words, or had to retry, to finish.
 constexpr uint64_t kPollsAfter = 24;
 constexpr auto kImageStep = std::chrono::microseconds(50);
 

@@ -13,7 +13,7 @@ constexpr auto kWaitStep = std::chrono::microseconds(20);
 // Polls of a core's vector that make some visits: an observer accepts a value after two reads of it, and polls twice
 // after a reset.
 constexpr uint32_t kPollsToNotice = 24;
-// After so many polls without a fetch pacing goes on: the observer does not fetch what is left.
+// After so many polls without a fetch the workload continues: the observer does not fetch what is left.
 constexpr uint64_t kPollsInVain = 400;
 // Before the first launch after a reset: nothing can then have happened unseen in between.
 constexpr uint64_t kPollsBeforeLaunch = 4;
@@ -60,7 +60,7 @@ void Pacing::wait_polls(const EmulatedCore& core, uint64_t polls) {
   for (uint64_t enough = count() + polls;;) {
     const uint64_t before_ns = collect::monotonic_now_ns();
     if (!wait_step()) return;
-    // What comes next must follow a poll closely. Where this thread was kept waiting, that is not known.
+    // The next step must follow a poll closely. If this thread was kept waiting, that is not certain.
     if (count() >= enough && collect::monotonic_now_ns() - before_ns < kCloselyNs) return;
     if (count() >= enough) enough = count() + 1;
   }
@@ -82,7 +82,7 @@ void Pacing::host_read(bool last) {
   if (on_) {
     world_.land_all();
     wait_unread(0);
-    wait_noticed();  // what was fetched is also judged by now
+    wait_noticed();  // the observer has also verified what it fetched
   }
   while (!world_.host_may_reset() && wait_step()) {
   }

@@ -1,5 +1,5 @@
-// What binds an emulated workload to its observers: with pacing it goes on only when they have fetched what there is, as a demand of
-// zero loss needs; and the host's reads of results, which wait for them likewise.
+// Paces an emulated workload by its observers: it continues only when they have fetched all words, so that a test can require zero
+// loss. The host's reads of results wait for them likewise.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace ttc::emulation {
 
 class Pacing {
  public:
-  // Gives up when no observer was attached for `no_observer_ns`.
+  // Stops waiting when no observer was attached for `no_observer_ns`.
   Pacing(World& world, uint64_t no_observer_ns)
       : world_(world),
         no_observer_ns_(no_observer_ns),
@@ -27,10 +27,10 @@ class Pacing {
   void launched() { first_after_read_ = false; }
   // Until no core has more than so many programs that were not fetched.
   void wait_unread(size_t at_most);
-  // The host reads results and resets all cores. `last`: nothing comes after it that observers would have to see it for.
+  // The host reads results and resets all cores. `last`: no launch follows, so observers need not detect the reset.
   void host_read(bool last);
   uint64_t host_reads() const { return host_reads_; }
-  // Lets some time pass for another process; false: give up.
+  // Lets some time pass for another process; false: stop waiting.
   bool wait_step();
 
  private:
@@ -41,7 +41,7 @@ class Pacing {
   uint64_t no_observer_ns_;
   bool on_;
   bool first_after_read_;
-  bool at_once_;  // launches go on right behind a results read, no matter who has noticed it
+  bool at_once_;  // launches follow a results read at once, whether or not observers have detected it
   std::vector<EmulatedCore*> cores_;
   const std::atomic<bool>* stop_ = nullptr;
   uint64_t host_reads_ = 0, alone_since_ns_ = 0;

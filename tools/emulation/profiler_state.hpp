@@ -8,7 +8,7 @@
 
 namespace ttc::emulation {
 
-// on: it is there. off: the host has not set it up. late: likewise, until observers have looked in vain.
+// on: it is there. off: the host has not set it up. late: likewise, until observers have searched for it and not found it.
 // not-built: kernels were built without it; a --workload runs and records nothing.
 // environment: on where TT_METAL_DEVICE_PROFILER=1 is set, as it is for a real workload; else not-built.
 // streaming, debug-dump: what the L1 of every Tensix core looks like with those. unknown: firmware of no kind

@@ -110,7 +110,7 @@ void TruthLog::convert(const Header& header, const markers::ZoneNames& names) {
 }
 
 void TruthLog::write_all(const std::string& path, const Header& header, const markers::ZoneNames& names) {
-  if (std::fflush(file_.get()) != 0) throw failed(csv_path_ + ".bin");  // rewind() does not say it
+  if (std::fflush(file_.get()) != 0) throw failed(csv_path_ + ".bin");  // rewind() does not report an error
   std::rewind(file_.get());
   std::unique_ptr<std::FILE, Close> out(std::fopen(path.c_str(), "we"));
   if (!out) throw failed(csv_path_);

@@ -1,4 +1,4 @@
-// What the emulated cores really emitted: a binary log of fixed records, one a marker, and its conversion to
+// The record of what the emulated cores emitted: a binary log of fixed records, one a marker, and its conversion to
 // the CSV that an exporter of everything would have written.
 #pragma once
 #include <cstdint>
@@ -30,7 +30,7 @@ static_assert(sizeof(TruthRecord) == 40);
 
 class TruthLog {
  public:
-  // Empty path: counts only. The binary log lives at path + ".bin" until it is converted.
+  // Empty path: counts only. The binary log is at path + ".bin" until it is converted.
   explicit TruthLog(std::string csv_path);
   ~TruthLog();
 

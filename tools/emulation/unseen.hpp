@@ -1,4 +1,4 @@
-// Of the truth, what no observer can have known: markers that a reset of the host destroyed in L1, whose
+// The part of the truth that no observer can have read: markers that a reset of the host destroyed in L1, whose
 // index was gone before they landed, or that landed and were reset between two polls of the core's vector.
 // Only kept for workloads whose host resets at any moment; a host that reads results waits until its cores
 // are done.

@@ -45,13 +45,13 @@ struct WatcherSetup {
 
 struct WorkloadOptions {
   unsigned cores = 8;           // that run programs; 0: all
-  unsigned dispatch_cores = 0;  // further ones that run for ever and quick-push
+  unsigned dispatch_cores = 0;  // further ones that run without end and quick-push
   uint64_t programs = 1000;     // 0: until stopped
   double rate = 0;              // programs a second; 0: as fast as it goes
   unsigned zones_per_kernel = 4;
   unsigned skip_core_percent = 0;  // launches a core is not part of
   unsigned skip_risc_percent = 0;  // RISCs that sit a launch out
-  unsigned trace_programs = 0;     // so many programs are a trace; 0: no traces
+  unsigned trace_programs = 0;     // programs of a trace; 0: no traces
   unsigned trace_replays = 1;      // how often each trace is replayed
   unsigned noc_event_percent = 0;  // launches in which a core records its NoC transactions
   bool perf_counters = false;
@@ -67,8 +67,8 @@ struct WorkloadOptions {
   bool recorded = true;                         // false: kernels were built without the profiler
   std::shared_ptr<const chip::ChipWorkload> chip;  // set: ChipPlayer plays it instead of Workload
   uint64_t chip_hz = 1'000'000'000;                // of the card's tile clock, nominally
-  uint64_t operation_timeout_ns = 0;  // the host gives a program up that takes so long; 0: it waits for ever
-  uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when no observer was attached for so long
+  uint64_t operation_timeout_ns = 0;               // the host aborts a program that takes this long; 0: never
+  uint64_t no_observer_ns = 30'000'000'000;  // pacing stops waiting when no observer was attached for so long
 };
 
 class Workload {

@@ -47,7 +47,7 @@ struct WorkloadFaults {
     bool future = false;    // its clock had run further than this session's will
   } stale_dram;
 
-  // A RISC's buffer ends at word 514: its last zone stands over the first words of the next RISC's buffer
+  // A RISC's buffer ends at word 514: its last zone overwrites the first words of the next RISC's buffer
   // (tt-metal kernel_profiler.hpp).
   struct Overrun {
     uint64_t every = 0;   // one of so many launches of a core; 0: none
@@ -58,14 +58,14 @@ struct WorkloadFaults {
   // The low word of the clock rolls over between the two reads of a marker.
   struct TornMarker {
     uint64_t every = 0;          // virtual time: the clock jumps there, for one of so many markers
-    uint64_t within_cycles = 0;  // real time: a marker that begins so shortly before meets it
+    uint64_t within_cycles = 0;  // real time: a marker that begins so shortly before the rollover is torn
     uint64_t seed = 1;
   } torn_marker;
 
   // In which ways firmware and host are unlike what is assumed of them: set of Unlike.
   uint32_t unlike = 0;
 
-  // What the compiler's notes do not say, or say twice.
+  // Strings that the compiler's notes lack, or that share a hash.
   struct Names {
     unsigned missing_percent = 0;
     unsigned collisions = 0;  // so many zones get a second string with their hash

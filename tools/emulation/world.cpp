@@ -72,7 +72,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
   for (WorldCore& core : ethernet_) core = all[core.flat_id];
 }
 
-// Where the mailbox of this version has the vector, and the magic word in front of it if it has one.
+// The address of the vector in this version's mailbox, and the magic word in front of it if it has one.
 void World::place(WorldCore& core) {
   const markers::Mailbox& mailbox = *options_.mailbox;
   const markers::CorePlace& place = placement_.place(core.kind);
@@ -332,7 +332,7 @@ bool World::host_may_reset() {
 
 // The host's write reaches the cores now, whatever they are doing.
 void World::strike_of_host() {
-  if (!long_enough_since_reset()) return;  // the next step asks again
+  if (!long_enough_since_reset()) return;  // the next step checks again
   ++host_strikes_;
   draw_next_reset();
   if (options_.faults.host_reset.words_per_step != 0) {

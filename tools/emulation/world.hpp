@@ -163,7 +163,7 @@ class World {
   std::vector<uint32_t> recycled_;        // by lane: times it began again without the host
   std::vector<uint32_t> pushed_;          // by lane
   std::map<std::pair<uint8_t, uint32_t>, uint32_t>
-      not_visible_;  // by flat id and L1 address: stored, and not to be seen yet
+      not_visible_;  // by flat id and L1 address: stored, and not visible to readers yet
   uint64_t posts_ = 0, results_reads_ = 0;
   std::set<uint8_t> dispatch_;  // by flat id
   Unseen unseen_;

@@ -11,7 +11,7 @@
 namespace ttc::emulation {
 namespace {
 
-// What each processor's binaries are called in the notes, in the order of ZoneCatalog's processors.
+// The name of each processor's binaries in the notes, in the order of ZoneCatalog's processors.
 struct Source {
   const char* zones;  // NAME-FW, NAME-KERNEL
   const char* firmware;
@@ -59,7 +59,7 @@ ZoneCatalog::ZoneCatalog(unsigned kernel_zones, const CatalogOptions& options)
     own.sums[0] = zone("WAIT-IN", source.kernel, 91);
     own.sums[1] = zone("WAIT-OUT", source.kernel, 92);
   }
-  // Names that share a hash are a fault to ask for, not an accident of having many zones.
+  // Names share a hash only if that fault was requested, never by chance of having many zones.
   std::set<uint16_t> taken;
   for (const Zone* fixed : fixed_zones()) taken.insert(fixed->id);
   for (size_t p = 0; p < processors_.size(); ++p)

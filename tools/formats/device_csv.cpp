@@ -82,7 +82,7 @@ void DeviceCsv::begin(const Session& s) {
   if (head_) {  // a later device is appended to the same table
     if (s.arch != head_->arch || s.aiclk_mhz != head_->aiclk_mhz)
       remarks_.push_back("chip " + std::to_string(s.chip) + " (" + s.device + ") is " + s.arch + " at " +
-                         std::to_string(s.aiclk_mhz) + " MHz, but the one head line of a device CSV says " +
+                         std::to_string(s.aiclk_mhz) + " MHz, but the one head line of a device CSV has " +
                          head_->arch + " at " + std::to_string(head_->aiclk_mhz) +
                          " MHz; export it apart with --chip " + std::to_string(s.chip));
     return;
@@ -98,7 +98,7 @@ void DeviceCsv::begin(const Session& s) {
   out_.append("\n");
 }
 
-// The era of phases knew only three; what it did not have keeps today's word.
+// The era of phases had only three; the others keep today's word.
 std::string_view DeviceCsv::type_word(markers::MarkerType type) const {
   using markers::MarkerType;
   if (type == MarkerType::ts_data_16b) return wide_data_;
@@ -231,7 +231,7 @@ char* DeviceCsv::put_host_time(char* at, const FrameEvents& f, uint32_t marker) 
   return put(at, t.final ? ",1" : ",0");
 }
 
-// The trace columns of a card: which trace was replayed only the host knows, so that column stays empty, and
+// The trace columns of a card: which trace was replayed is known on the host only, so that column stays empty, and
 // the counter counts the replays of all traces, where tt-metal counts those of the one. They agree while one
 // trace is replayed.
 char* DeviceCsv::put_launch(char* at, uint32_t host_id, const FrameEvents& f) const {

@@ -35,7 +35,7 @@ class DeviceCsv : public Format {
   void end() override {}
   std::vector<std::string> remarks() const override { return remarks_; }
 
-  // What sets one era's table apart.
+  // The differences of one era's table.
   struct Era {
     unsigned columns;
     std::string_view further_columns;  // behind time
@@ -71,7 +71,7 @@ class DeviceCsv : public Format {
   bool host_times_;
   DecimalClock clock_;
   std::string_view wide_data_;   // what 16-byte data was called at the time
-  std::optional<Session> head_;  // the device the head speaks of
+  std::optional<Session> head_;  // the device in the head line
   LossCsv losses_;
   std::vector<std::string> remarks_;
   std::map<const markers::ZoneNames*, Tails> tails_;

@@ -48,7 +48,7 @@ constexpr FormatEntry kFormats[] = {
      make_timeline<SvgTimeline>, true, true},
     {"tracy",
      "a Tracy client: --listen [ADDR:]PORT, then a Tracy GUI or capture program of 0.10 to 0.14, or of\n"
-     "  Tenstorrent's fork, connects and sees all there is and what is added; one server at a time.\n"
+     "  Tenstorrent's fork, connects and gets all there is and what is added; one server at a time.\n"
      "  A trace of it holds 39 hours, 32,000 different names and 32,759 lanes; the fork's device zones no "
      "text",
      nullptr, true},

@@ -1,10 +1,10 @@
-// Losses in the manner of a device CSV, to stand in a file beside it: process_device_log, tt-perf-report and
-// ttnn-visualizer read profile_log_device.csv by position, refuse ragged rows and know no comments (tt-metal
-// impl/profiler/profiler.cpp, ttnn-visualizer), so that in it there is no place for them. None of them looks
-// at other files of such a name.
+// Losses in the form of a device CSV, for a file beside it: process_device_log, tt-perf-report and
+// ttnn-visualizer read profile_log_device.csv by position, refuse ragged rows and support no comments (tt-metal
+// impl/profiler/profiler.cpp, ttnn-visualizer), so losses cannot be put into it. None of them reads
+// other files of such a name.
 //
 // First line as in the device CSV; then columns joined by ", ", rows by ",". A marker of the lane may be
-// missing when from < its time < to; an empty `to` means that the lane is in doubt until the end. Words where
+// missing when from < its time < to; an empty `to` means that the interval is open until the end. Words where
 // the precision is exact, launches (at most) where it is bounded, else both are empty.
 #pragma once
 #include <set>
@@ -28,7 +28,8 @@ class LossCsv {
   std::set<std::tuple<uint32_t, uint8_t, uint8_t>> tensix_;  // chip, x, y
 };
 
-// run.csv, run.csv.gz -> run.losses.csv, whether the file is there or still to be made. Empty where nothing stands beside: standard output, pipes, devices.
+// run.csv, run.csv.gz -> run.losses.csv, whether the file is there or still to be made. Empty for outputs without a table beside
+// them: standard output, pipes, devices.
 std::string path_beside(const std::string& output);
 
 }  // namespace ttc::tools

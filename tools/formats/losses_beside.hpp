@@ -13,7 +13,7 @@ namespace ttc::tools {
 std::string put_losses_beside(const std::string& output, const Format& format,
                               std::span<const shm::LossRecord> losses);
 
-// Puts `output` in place, and its losses beside it before: an output never stands without its losses, whichever of
+// Puts `output` in place, and its losses beside it before: an output is never without its losses, whichever of
 // the two cannot be written. `name` is the output's path.
 std::string commit_with_losses(Output& output, const std::string& name, const Format& format,
                                std::span<const shm::LossRecord> losses);

@@ -20,7 +20,7 @@ void SyncInfo::begin(const Session&) {
 }
 
 void SyncInfo::clock(uint32_t chip, const collect::ClockMap& map) {
-  if (map.head().domain != 0) return;  // the format knows one clock a device
+  if (map.head().domain != 0) return;  // the format has one clock a device
   Device& d = devices_[chip];
   for (const collect::ClockSegment& s : map.segments()) {
     if (!(s.flags & collect::kFinalSegment) || s.host_from < d.written_until) continue;

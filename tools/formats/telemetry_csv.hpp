@@ -1,6 +1,6 @@
-// What cards said of themselves while they were collected from, ten times a second: a row a record, empty
-// where the card does not say. Host time is CLOCK_MONOTONIC_RAW, as `device-csv --time host` has it, so that
-// a slow op can be laid beside it.
+// The telemetry of cards while they were collected from, ten times a second: a row a record, a cell empty
+// if the card does not report it. Host time is CLOCK_MONOTONIC_RAW, as `device-csv --time host` has it, so that
+// a slow op can be compared with it.
 #pragma once
 #include "tools/pipeline/format.hpp"
 

@@ -93,7 +93,7 @@ static inline void ttcollect_mark_send(char kind, const char* text) {
 static inline void ttcollect_mark(const char* text) {
   if (__atomic_load_n(&ttcollect_mark_state, __ATOMIC_RELAXED) >= 0) ttcollect_mark_send('m', text);
 }
-/* Of a run with --paused: collecting from the device starts; it stops, for good, while the program goes on. */
+/* Of a run with --paused: collecting from the device starts; it stops, for good, while the program continues. */
 static inline void ttcollect_start(void) {
   if (__atomic_load_n(&ttcollect_mark_state, __ATOMIC_RELAXED) >= 0) ttcollect_mark_send('r', "");
 }

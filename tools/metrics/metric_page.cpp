@@ -82,7 +82,7 @@ constexpr Row kTotals[] = {
      "Polls of cores so late that a host reset may have gone by between two of them."},
     {C::epochs, "ttcollect_epochs_total", "Host resets of cores that were noticed."},
     {C::retries, "ttcollect_read_retries_total",
-     "Reads that were repeated because their words were doubtful."},
+     "Reads that were repeated because their words were not certain."},
     {C::recycles, "ttcollect_recycles_total", "Times a core's log was emptied by --recycle."},
     {C::suspicions, "ttcollect_tile_suspicions_total",
      "Times a tile was left alone because it gave all-ones or was slow."},
@@ -130,7 +130,7 @@ void of_collector(Page& page, const CardSample& card, const Labels& labels) {
   }
 }
 
-// Every cause is there from the beginning, so that rates see the first loss.
+// Every cause is there from the beginning, so that rates include the first loss.
 void of_losses(Page& page, const CardSample& card, const Labels& labels) {
   for (size_t i = 0; i < static_cast<size_t>(shm::LossCause::kinds); ++i) {
     const std::string cause = shm::to_string(static_cast<shm::LossCause>(i));
@@ -152,7 +152,7 @@ void of_losses(Page& page, const CardSample& card, const Labels& labels) {
 
 void of_ring(Page& page, const Followed& f, const Labels& labels) {
   page.gauge("ttcollect_segment_bytes",
-             "Size of the device's shared segment: the ring and what stands beside it.", labels,
+             "Size of the device's shared segment: the ring and the areas beside it.", labels,
              static_cast<double>(f.segment_bytes));
   page.counter("ttcollect_ring_written_bytes_total", "Bytes that were written to the ring.", labels,
                static_cast<double>(f.written_bytes));

@@ -46,7 +46,7 @@ class LastPage : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> families_;
 };
 
-// As civetweb takes it. It says of no failure what it was: the same is tried here before.
+// An address in civetweb's form. civetweb does not report why listening failed, so the address is tried here first.
 std::string numeric_address(const std::string& where) {
   const auto at = program::parse_listen(where);
   const std::string host = !at || at->host.empty() ? "127.0.0.1" : at->host, port = at ? at->port : where;
@@ -74,7 +74,7 @@ std::string numeric_address(const std::string& where) {
 
 std::unique_ptr<prometheus::Exposer> exposer_at(const std::string& address) {
   try {
-    // Who says nothing for two seconds gives his thread back.
+    // A connection that is silent for two seconds is closed, which frees its thread.
     return std::make_unique<prometheus::Exposer>(
         std::vector<std::string>{"listening_ports", address, "num_threads", "4", "request_timeout_ms", "2000",
                                  "max_request_size", "8192"});

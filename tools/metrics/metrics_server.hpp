@@ -13,7 +13,7 @@ struct MetricsError : std::runtime_error {
 };
 
 // `where`: PORT (on loopback) or ADDR:PORT, [ADDR]:PORT for IPv6; port 0 takes any. `names`: of live segments, without live:. Serves until
-// `stop` is set; `say` takes the address. Throws MetricsError where it cannot listen, SegmentError where a segment is not there.
+// `stop` is set; `say` receives the address. Throws MetricsError if it cannot listen, SegmentError if a segment is missing.
 void serve_metrics(const std::string& where, std::vector<std::string> names,
                    const volatile std::sig_atomic_t& stop,
                    const std::function<void(const std::string&)>& say);

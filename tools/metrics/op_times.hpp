@@ -65,7 +65,7 @@ class OpTimes : public Format {
   void host(std::span<const uint64_t> chunk) override;
   void end() override;
 
-  // Under which name the sums of a session stand; before its first chunk. Sessions of one name are summed up.
+  // Sets the name of a session's sums; to be called before its first chunk. Sessions of one name are summed up.
   void name_session(uint64_t session, const std::string& name) { names_[session] = name; }
   // Chunks of the session were not read. Programs that had begun before `read_ns` (CLOCK_MONOTONIC_RAW) may be cut: they are no ops.
   void missed(uint64_t session, uint64_t read_ns);

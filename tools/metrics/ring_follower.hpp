@@ -34,7 +34,7 @@ class CpuCredit {
 };
 
 struct Followed {
-  uint64_t segment_bytes = 0;                 // in shared memory: the ring and what stands beside it
+  uint64_t segment_bytes = 0;                 // in shared memory: the ring and the areas beside it
   uint64_t written_bytes = 0;                 // to the ring, since the collector began
   uint64_t read_bytes = 0, passed_bytes = 0;  // by this reader
   double log_fill = 0;                        // of the fullest log on the card, when it was last read

@@ -5,9 +5,9 @@
 //   Blackhole   workers by unharvested column, rows as they are; DRAM at 17 and 18, from 12 on, three ports a
 //               bank; Ethernet channel n at 20 + n, 25
 //
-// Which rows (Wormhole) or columns (Blackhole) are harvested is taken from the workers that are known to be there. That
-// a card lacks a DRAM bank or, on a Blackhole, an Ethernet tile is not to be seen there: those coordinates
-// are of a whole card.
+// Which rows (Wormhole) or columns (Blackhole) are harvested is taken from the workers that are known to be there. They
+// do not show that a card lacks a DRAM bank or, on a Blackhole, an Ethernet tile: those coordinates are of
+// a card without harvested ones.
 //
 // Source: tt-umd wormhole_coordinate_manager.cpp, blackhole_coordinate_manager.cpp; tt-metal
 // soc_descriptors/{wormhole_b0_80,blackhole_140}_arch.yaml; profiler.cpp, translateNocCoordinatesToNoc0.
@@ -37,7 +37,7 @@ class NocCoordinates {
   }
   Tile tile(NocXY addressed) const;
   NocXY physical(NocXY addressed, bool noc1) const;
-  // Whether the chip has such a place.
+  // True if the chip has such a place.
   bool on_chip(NocXY physical) const;
   // Channel of an Ethernet tile.
   std::optional<int> channel(NocXY addressed) const;

@@ -13,7 +13,7 @@
 namespace ttc::tools {
 
 struct OpMessage {
-  std::string_view code;  // as it stands between its quotes, with JSON's escapes
+  std::string_view code;  // the text between its quotes, with JSON's escapes
   uint64_t program_hash = 0;
   uint32_t device = 0, call_count = 0;
   std::optional<bool> cache_hit;

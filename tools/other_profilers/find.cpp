@@ -89,7 +89,7 @@ Found find_other_profilers(card::Card& card, bool search) {
     if (!l1_reader(card, *at)(0, image)) continue;
     if (const auto address = find_real_time_ring(image, 0)) {
       found.real_time = RealTimePlace{*at, *address};
-      found.named.push_back({"real-time profiler", "its ring stands at the address that is shown",
+      found.named.push_back({"real-time profiler", "its ring is at the address that is shown",
                              "the streaming profiler; the device profiler may be beside it"});
     }
   }

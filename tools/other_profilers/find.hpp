@@ -1,4 +1,4 @@
-// Which profilers that ttcollect does not read are on a card, by what stands in its L1. Only reads.
+// Finds profilers on a card that ttcollect does not collect from, by the content of its L1. Only reads.
 #pragma once
 #include <map>
 #include <optional>

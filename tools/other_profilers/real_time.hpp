@@ -2,7 +2,7 @@
 // reserved (tt-metal REALTIME_PROFILER.md@01c8afe): three index words, padding to 64 bytes, 4,096 slots of 64 bytes. The workload's own
 // reader owns the read index; slots stay readable until the ring comes round. Nothing is written here.
 //
-// Where the ring lies differs between versions and is nowhere announced: it is found by what stands in it. Later versions have a ring of 16
+// The ring's address differs between versions and is nowhere announced: it is found by its content. Later versions have a ring of 16
 // records in the dispatcher's L1 instead, whose offsets are not public; it is not looked for.
 #pragma once
 #include <cstdint>
@@ -26,7 +26,7 @@ struct OpRecord {
 // Copies bytes of the reserved core's L1, at a multiple of 8, a multiple of 8 long. False: they could not be read.
 using ReadL1 = std::function<bool(uint32_t address, std::span<uint64_t> out)>;
 
-// Where a ring stands within `image`, L1 from `address` (a multiple of 64) on: by its indices, its padding and the order of its
+// The address of a ring within `image`, L1 from `address` (a multiple of 64) on: by its indices, its padding and the order of its
 // latest records, of which there must be enough to be sure.
 std::optional<uint32_t> find_real_time_ring(std::span<const uint64_t> image, uint32_t address);
 

@@ -1,7 +1,7 @@
 // Cores on which a part of tt-metal's streaming profiler stays while it captures, watched from outside: the sampler of its clock and the
 // relay of Ethernet cores, on idle Ethernet cores. Each has a control block of seven words, in 64 bytes of their own near the end of L1
 // (tt-metal streaming_profiler_common.h, ResidentCtrl; device_programs.cpp): done, heartbeat, go, two indices of a ring, a count of what
-// was dropped, stop. Where exactly differs between versions: a block is found by its words and by a heartbeat that goes on. The relays of
+// was dropped, stop. Where exactly differs between versions: a block is found by its words and by a heartbeat that increases. The relays of
 // Tensix cores stay on DRAM cores, which are not examined. Pure.
 #pragma once
 #include <cstdint>
@@ -31,7 +31,7 @@ class ResidentCore {
  public:
   void look(const ResidentControl& control, uint64_t ns);
   const ResidentControl& now() const { return now_; }
-  uint64_t beats() const { return beats_; }       // seen to pass
+  uint64_t beats() const { return beats_; }       // that were counted
   double beats_a_second() const;                  // 0: polled once
   uint64_t silent_ns() const { return silent_; }  // the longest time without one, as far as polls show
 

@@ -19,7 +19,7 @@ class ProfilerWatch {
   // `device` as for ttcollect. Throws card::OpenError.
   ProfilerWatch(const std::string& device, bool search);
 
-  // Looks for profilers again; what was seen of those before is forgotten.
+  // Looks for profilers again; counts of those found before are dropped.
   void find();
   // One sample of everything that was found. Records are appended. Resident cores are searched for twice a second until a search brings no
   // further one.
@@ -43,7 +43,7 @@ class ProfilerWatch {
   bool search_;
   Found found_;
   std::vector<StreamCore> cores_;
-  std::optional<ResidentSearch> resident_search_;  // while it goes on
+  std::optional<ResidentSearch> resident_search_;  // while it is under way
   uint64_t searched_ns_ = 0;
   std::vector<ResidentPlace> resident_places_;
   std::vector<ResidentCore> residents_;

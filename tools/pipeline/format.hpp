@@ -1,5 +1,5 @@
 // The end of the pipeline: one output format is one implementation of Format and one row of the table in
-// formats.cpp. Events arrive frame by frame, decoded, named, filtered and in the order the format asks for.
+// formats.cpp. Events arrive frame by frame, decoded, named, filtered and in the order that the format requires.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -34,7 +34,7 @@ struct Session {
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;
   std::string layout;
-  // What the run was made with, by name; empty where the source does not record it.
+  // The environment of the run, by name; empty if the source does not record it.
   std::vector<std::pair<std::string, std::string>> environment;
   bool clock_model = true;  // false: its collector made none
   bool logged = false;      // from the workload's own device log, not from a collector
@@ -42,13 +42,13 @@ struct Session {
   std::string title() const { return chip_title(chip, rank, chip_of_rank); }
 };
 
-// What a marker means beyond its id, as tt-metal's own log has it. Most markers have none.
+// The meaning of a marker beyond its id, as in tt-metal's own log. Most markers have none.
 struct HostSemantics {
   uint32_t marker = 0;              // index into FrameEvents::markers
   std::optional<uint32_t> host_id;  // instead of the frame's
   std::string name;                 // instead of the zone's; empty: the zone's
   std::string meta;                 // compact JSON object with sorted keys, or empty
-  // Of a device log's row whose id is not the hash of its name: what it says instead of the names' table.
+  // Of a device log's row whose id is not the hash of its name: its zone, which replaces the names' table.
   const markers::ZoneSource* source = nullptr;
 };
 
@@ -60,16 +60,16 @@ struct FrameEvents {
   uint8_t risc;
   uint32_t host_id;  // as the card had it
   uint16_t
-      trace_counter;  // replays of any trace so far; 0: the launch is no replay, or the card does not say
+      trace_counter;  // replays of any trace so far; 0: the launch is no replay, or the card does not report it
   std::span<const markers::Marker> markers;       // nothing stale, nothing repeated
   const markers::Batch& batch;                    // of what came from words; payload() reads it
   const markers::ZoneNames& names;                // of the session; stays where it is as long as the pipeline
   std::span<const HostSemantics> semantics = {};  // by marker
-  std::span<const MarkerHostTime> host_times = {};  // by marker; empty unless they were asked for
-  int64_t host_clock_minus_raw_ns = 0;              // of the host clock that was asked for
-  uint32_t epoch = 0;                               // host resets of the core seen so far
+  std::span<const MarkerHostTime> host_times = {};  // by marker; empty unless they were requested
+  int64_t host_clock_minus_raw_ns = 0;              // of the host clock that was requested
+  uint32_t epoch = 0;                               // host resets of the core detected so far
   uint16_t main_zone = 0;                           // id in the frame's first slot: the FW zone's, mostly
-  std::optional<uint32_t> trace_id = {};            // of a device log; a card does not know it
+  std::optional<uint32_t> trace_id = {};            // of a device log; a card does not record it
   std::span<const uint64_t> payloads = {};          // of markers, where they are not read from `batch`
   bool from_log = false;  // rows of a device log, which has one word of 16-byte data
   std::optional<markers::MetalDate> metal_date = {};  // of the workload, as given or usual for its layout
@@ -106,16 +106,16 @@ class Format {
   virtual void loss(const shm::LossRecord& record) = 0;
   virtual void names_changed() = 0;                                 // of any session
   virtual void clock(uint32_t, const collect::ClockMap&) {}         // a chip's clock model has grown
-  virtual void telemetry(uint32_t, const shm::TelemetryRecord&) {}  // what a chip said of itself
+  virtual void telemetry(uint32_t, const shm::TelemetryRecord&) {}  // a chip's telemetry
   virtual void host(std::span<const uint64_t>) {}  // a chunk of the workload's host side, which is of no chip
-  // What is written of a lane's frames depends on no other lane's frames; of other calls only begin() writes anything.
+  // True if the output of a lane's frames depends on no other lane's frames, and of the other calls only begin() writes.
   virtual bool lanes_are_apart() const { return false; }
   // Before names and clock models that frames so far refer to change: a format that has put frames off takes them now.
   virtual void catch_up() {}
   virtual void end() = 0;
   // For a file beside the output, where the output's own readers have no place for losses. Empty: it has one.
   virtual std::string losses_beside(std::span<const shm::LossRecord>) const { return {}; }
-  // What the output cannot say about what went into it, as sentences.
+  // Limits of the output compared with its source, as sentences.
   virtual std::vector<std::string> remarks() const { return {}; }
 };
 
@@ -123,8 +123,8 @@ struct FormatEntry {
   const char* name;
   const char* what;  // for --help: what reads it, and limits
   std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);  // null: it serves connections
-  bool timeline = false;    // a viewer's: it wants host times whether asked for or not
-  bool one_window = false;  // it needs to know the earliest time of its source
+  bool timeline = false;    // a viewer's: it always needs host times
+  bool one_window = false;  // it needs the earliest time of its source
 };
 std::span<const FormatEntry> formats();
 

@@ -14,7 +14,7 @@ namespace {
 using markers::Marker;
 using markers::MarkerType;
 
-// What an id's names say about it.
+// Properties of an id that follow from its names.
 enum Trait : uint16_t {
   kDispatch = 1,
   kCommand = 2,
@@ -257,7 +257,7 @@ void HostSemanticsStage::data(const FrameEvents& frame, uint32_t index, Dispatch
     describe(markers::unpack_perf_counter(first, date), row(index).meta);
 }
 
-// Any data inside the zone amends it once more, even data that says nothing about the command.
+// Any data inside the zone amends it once more, even data without a command.
 void HostSemanticsStage::amend(const FrameEvents& frame, const Marker& m, DispatchLane& lane,
                                markers::MetalDate date, std::string& meta) {
   const uint64_t value = frame.batch.payload(m.payload);
@@ -314,8 +314,8 @@ const std::string& HostSemanticsStage::mark_of(uint16_t id, std::string_view pro
 std::vector<std::string> HostSemanticsStage::notices() const {
   if (collisions_.empty()) return {};
   std::string text = std::to_string(collisions_.size()) +
-                     " marker ids stand for more than one zone; the processor decides which name a row has, "
-                     "else the first note seen does and meta data has the others as zone_name_or: ";
+                     " marker ids belong to more than one zone; a row has the name of its processor, "
+                     "else that of the first note read; meta data has the others as zone_name_or: ";
   constexpr size_t kMost = 5;
   size_t reported = 0;
   for (const uint16_t id : collisions_) {

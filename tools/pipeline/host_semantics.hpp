@@ -8,7 +8,7 @@
 //   perf counters     id 9090: type, reference cycles and value as meta data
 //   NoC debugging     16-byte events of ids 12345 and 23456: addresses, counter, posted
 //   trace-only        zones named *-FW and *-KERNEL are TRACE-FW and TRACE-KERNEL
-//   collisions        a name that two strings claim and the processor does not decide is marked
+//   collisions        a name is marked if two strings claim its id and the processor does not distinguish them
 //
 // A plain NoC event has neither name nor meta data there, and has none here. A frame that holds none of this,
 // which is nearly every one, costs a table look-up per marker.
@@ -36,11 +36,11 @@ class HostSemanticsStage {
  public:
   HostSemanticsStage(const markers::ZoneNames& names, std::optional<markers::MetalDate> date);
 
-  // Valid until the next call. `generation` of the layout decides the date where none was given.
+  // Valid until the next call. The layout's `generation` implies the date if none was given.
   std::span<const HostSemantics> of(const FrameEvents& frame, unsigned generation);
   void names_changed();
 
-  // What the notices of another one, with the same names, are about.
+  // Takes over the collisions that another stage with the same names found, for notices().
   void absorb(const HostSemanticsStage& other) {
     collisions_.insert(other.collisions_.begin(), other.collisions_.end());
   }
@@ -76,7 +76,7 @@ class HostSemanticsStage {
 
   const markers::ZoneNames& names_;
   std::optional<markers::MetalDate> date_;
-  std::vector<uint16_t> traits_;                                        // by id, looked up on first sight
+  std::vector<uint16_t> traits_;                                        // by id, looked up at first use
   std::map<std::pair<uint16_t, std::string_view>, std::string> marks_;  // by id, processor
   std::vector<HostSemantics> rows_;
   size_t used_ = 0;  // of rows_, whose strings are kept for their memory

@@ -41,7 +41,7 @@ class HostTimes {
   std::span<const MarkerHostTime> convert(uint8_t x, uint8_t y, uint64_t read_time_ns,
                                           std::span<const uint64_t> marker_times);
 
-  // What to add to RAW for another clock, as compared last; none while there is no model.
+  // The offset from RAW to another clock, as compared last; none while there is no model.
   std::optional<int64_t> difference_ns(HostClock clock) const;
   bool known() const { return !maps_.empty(); }
   uint64_t without_bound() const { return without_bound_; }  // markers so far

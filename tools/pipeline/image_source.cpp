@@ -91,7 +91,7 @@ void ImageSource::add_logs(const MemoryImage::Core& core, const markers::Control
   }
 }
 
-// What only L1 still holds, where the mode keeps words there.
+// Words that only L1 holds, in modes that keep words there.
 void ImageSource::add_buffers(const MemoryImage::Core& core, const markers::ControlVector& v,
                               const MemoryImage::CoreMemory& memory, std::vector<LaneWords>& lanes) {
   const uint32_t riscs = image_.placement->place(core.kind).riscs;

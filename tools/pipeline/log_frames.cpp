@@ -112,7 +112,7 @@ void LogFrames::play(const std::string& path, Format& format) {
   }
 }
 
-// Says where the chip is from and what its times are, in the name that viewers show for it.
+// Puts the chip's origin and its kind of times into the name that viewers show for it.
 void LogFrames::meet(uint32_t chip, const DeviceLogHead& head, const std::string& path, Format& format) {
   met_.insert(chip);
   const std::optional<uint32_t> root = sync_.root();
@@ -173,7 +173,7 @@ bool LogFrames::named_by_hash(const DeviceLogRow& row, Format& format) {
   return true;
 }
 
-// Logs of some years print both ends of a zone before what lies between them.
+// Logs of some years print both ends of a zone before the rows between them.
 void LogFrames::by_time() {
   std::vector<uint32_t> order(markers_.size());
   std::iota(order.begin(), order.end(), 0);
@@ -252,7 +252,7 @@ void LogFrames::add_remarks(const DeviceLogReader& reader, const std::string& pa
   if (met_.empty())
     remarks_.push_back(path +
                        " adds nothing: it has no row of a chip that the other sources lack and the "
-                       "filters want");
+                       "filters select");
 }
 
 }  // namespace ttc::tools

@@ -7,7 +7,7 @@
 // The log names both processors of an Ethernet core of Blackhole alike. Their firmware zones have ids of their own:
 // rows belong to the one whose firmware zone came last, and an end to the one that has it open.
 //
-// Times: cycles of the chip's own clock. Where sync_device_info.csv lies beside the log and the clock of its
+// Times: cycles of the chip's own clock. If sync_device_info.csv is beside the log and the clock of its
 // root is known, host times as well, without a bound: the file has none.
 #pragma once
 #include <deque>
@@ -41,7 +41,7 @@ class LogFrames {
   // Without it there are no host times.
   void clocks(Clocks clocks) { clocks_ = std::move(clocks); }
 
-  // What a pipeline that has finished does not have of these logs. Throws SourceError as play() does.
+  // Plays the chips of these logs that a finished pipeline lacks. Throws SourceError as play() does.
   void play_beside(const Pipeline& pipeline, bool host_times, const std::vector<std::string>& logs,
                    Format& format);
   // Throws SourceError when the file cannot be read or is no device log.

@@ -173,13 +173,13 @@ void MemoryImage::find_layout() {
     for (const Core& core : cores) {
       const CoreMemory memory = raw(core, epoch);
       const markers::Discovery found = discover(core, memory);
-      // What it left distinguishes firmware that was given no log from firmware whose profiler is off.
+      // Words in L1 distinguish firmware that was given no log from firmware whose profiler is off.
       if (!found.known_as.empty() && found.known_as != markers::kProfilerOff)
         throw ImageError(directory + ": " + why_refused(found));
       if (!found && refusal.empty()) refusal = why_refused(found);
       has_run = has_run || ran(memory.vector, generation_);
       if (!found) continue;
-      // G1 is what nothing speaks against: a trace count or a 16-bit id is only seen on cores where one ran.
+      // G1 is the default without contrary evidence: a trace count or a 16-bit id appears only on cores where one ran.
       if (!layout || layout == markers::layout_by_name("G1")) layout = found.layout;
       mode = std::max(mode, accumulates(memory.logs[0]) ? device::Mode::accumulate : found.mode);
     }
@@ -192,7 +192,7 @@ void MemoryImage::find_layout() {
   layout = markers::layout_by_name(generation_);
   if (!layout)
     throw ImageError(directory + ": layout generation '" + generation_ + "' of meta.json is none of " +
-                     names_of_layouts() + ", and neither do its words say which; " + refusal);
+                     names_of_layouts() + ", and its words do not show which; " + refusal);
   const CoreMemory first = load(cores.front(), 0);
   if (!has_run) throw ImageError(directory + ": " + refusal);
   mode = markers::mode_of(markers::parse_control_vector(first.vector, *layout), first.buffers);

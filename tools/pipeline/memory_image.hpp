@@ -4,8 +4,8 @@
 //   l1_XX_YY.bin        the buffers of its RISCs
 //   dram_XX_YY_rR.bin   the DRAM log of RISC R, from word 0 to HOST_BUFFER_END_INDEX
 // meta.json: arch, gen, C (cores per bank), P (bytes per RISC region), base (of the logs in a bank),
-// layout.{CV_ADDR, BUF_ADDR, CORE_INFO_ADDR, OFF_MAGIC}, cores[].{x, y, flat, bank}. What the words say is
-// believed before what meta.json says about them.
+// layout.{CV_ADDR, BUF_ADDR, CORE_INFO_ADDR, OFF_MAGIC}, cores[].{x, y, flat, bank}. Where the
+// words and meta.json differ, the words take precedence.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -178,7 +178,7 @@ void Output::put(std::string_view bytes, std::string_view tail) {
   write_all(program::printable_lines(bytes), program::printable_lines(tail));
 }
 
-// Bytes and tail in one call, so that no instant sees the file without its tail.
+// Bytes and tail in one call, so that the file has its tail at every instant.
 void Output::write_all(std::string_view bytes, std::string_view tail) {
   const size_t all = bytes.size() + tail.size();
   for (size_t done = 0; done < all;) {

@@ -1,10 +1,10 @@
 // Buffered output to a file that appears complete or not at all (collector/program/pending_file.hpp), to a file that
 // grows under the eyes of its reader, or to standard output; as it is or as a gzip stream.
 //
-// What goes to a terminal goes there printable (collector/program/printable.hpp): names in it are foreign. A gzip
+// Output to a terminal is made printable (collector/program/printable.hpp): names in it are foreign. A gzip
 // stream does not go there.
 //
-// What is handed over between two calls of room() is written whole: who advances by whole records has whole
+// Bytes handed over between two calls of room() are written whole: a caller that advances by whole records has whole
 // records in the file. A growing file in gzip gets a whole member with every write (RFC 1952, 2.2): between two
 // writes it ends where a member does, which readers demand who refuse a stream that is cut (Perfetto).
 #pragma once
@@ -57,7 +57,7 @@ class Output {
   void finish();
   void commit();  // finish, and rename into place
 
-  // What must stand at the end for the file to be well formed. A growing file has it behind every flush, and
+  // The end that makes the file well formed. A growing file has it after every flush, and
   // the next one overwrites it; pipes and gzip streams have it only at the end.
   void close_with(std::string tail) { tail_ = std::move(tail); }
 

@@ -242,7 +242,7 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
   const bool known = std::exchange(state.described, true);
-  // A later workload of the session; a file's parts, and a segment's standing area, say it again.
+  // A later workload of the session. Parts of a file and a segment's standing area repeat it.
   state.named = &state.workloads.try_emplace(number_of("first_epoch"), date_).first->second;
   state.wanted = !filter_.chip || *filter_.chip == s.chip;
   state.clock_model = s.clock_model;
@@ -274,12 +274,12 @@ void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& f
   const markers::Layout* layout = markers::layout_by_generation(h.generation);
   if (!layout) {
     complaint_ = "a chunk is of layout generation " + std::to_string(h.generation) +
-                 ", which this build does not know";
+                 ", which this build does not support";
     return;
   }
   if (h.core_kind >= markers::kCoreKinds ||
       h.firmware_mode > static_cast<uint8_t>(device::Mode::accumulate)) {
-    complaint_ = "a chunk is of a kind of core or firmware that this build does not know";
+    complaint_ = "a chunk is of a kind of core or firmware that this build does not support";
     return;
   }
   for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
@@ -289,7 +289,7 @@ void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& f
     }
     if (span.source > shm::SpanSource::l1_buffer) {
       complaint_ = "a chunk has words of source " + std::to_string(static_cast<unsigned>(span.source)) +
-                   ", which this build does not know";
+                   ", which this build does not support";
       continue;
     }
     s.words_came = true;
@@ -310,7 +310,7 @@ void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& f
   }
 }
 
-// Where the firmware keeps words in L1, a lane's L1 chunk may bring what a later push brings again.
+// If the firmware keeps words in L1, a lane's L1 chunk may hold words that a later push repeats.
 void Pipeline::skip_repeats(uint64_t& until) {
   const uint64_t before = until;
   for (markers::Marker& m : batch_.markers()) {
@@ -362,7 +362,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   for (const markers::Marker& m : ordered_)
     if (named_by_id(m) && !(m.flags & markers::kQuickPush)) workload.zone_ids.set(m.id);
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
-  // Trace-only firmware counts replays in the place of the host id and says no more.
+  // Trace-only firmware writes the count of replays in place of the host id, and no trace counter.
   const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.trace_counter;
   FrameEvents events{s.chip,   h.core_x,   h.core_y,      static_cast<markers::CoreKind>(h.core_kind),
                      mode,     frame.risc, frame.host_id, trace_counter,

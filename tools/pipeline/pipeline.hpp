@@ -4,7 +4,7 @@
 // their collectors gave the same chip number are distinguished by giving the later one the next free number.
 //
 // The time stage hands device cycles through unless host times are asked for. Then words wait until final
-// clock segments cover them, two thirds of a second by default, so that every export of them says the same.
+// clock segments cover them, two thirds of a second by default, so that every export of them is the same.
 #pragma once
 #include <bitset>
 #include <iterator>
@@ -23,7 +23,7 @@
 
 namespace ttc::tools {
 
-// What is not empty restricts.
+// Empty sets match everything.
 struct Filter {
   std::set<std::pair<uint8_t, uint8_t>> cores;  // NOC0 physical
   std::set<uint8_t> riscs;
@@ -47,7 +47,7 @@ struct Filter {
 
 class Pipeline {
  public:
-  // `date`: of the workload's tt-metal, where the user knows it. `missing`: the cause of what is missing
+  // `date`: of the workload's tt-metal, if the user gives it. `missing`: the cause of what is missing
   // between chunks (LossView); none: gaps are not looked for.
   Pipeline(const Filter& filter, bool keep_duplicates, std::optional<markers::MetalDate> date = {},
            std::optional<HostClock> host_clock = {}, std::optional<shm::LossCause> missing = {})
@@ -62,44 +62,45 @@ class Pipeline {
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format);
 
-  // For who decodes words by other pipelines. Of a chunk of device words all that push() does but that; false: they are not wanted.
+  // For callers that decode words elsewhere: does all that push() does for a chunk of device words except decoding. False if the
+  // filter excludes the chunk.
   bool note_words(std::span<const uint64_t> chunk);
   void complain(std::string complaint) { complaint_ = std::move(complaint); }
   std::string take_complaint() { return std::exchange(complaint_, {}); }
-  // What the other one counted of words, which had the same chunks of other kinds. It is not used any more.
+  // Adds the counts of words of another pipeline, which had the same chunks of other kinds. The other must not be used any more.
   void absorb(const Pipeline& other);
 
-  // Of words that waited for the time stage, push() delivers about so many markers; deliver() goes on where it stopped. Without it
-  // a chunk of the clock model brings all that it covers at once.
+  // Limits the markers that push() delivers of words that waited for the time stage; deliver() continues where it stopped. Without a
+  // limit a chunk of the clock model delivers all that it covers at once.
   void deliver_at_most(uint64_t markers) { most_markers_ = markers; }
   // False: nothing was there. `all`: also what no clock model covers, as no further chunk will come.
   bool deliver(Format& format, bool all);
 
-  // What the source reports about its beginning, before push(), and its end, before finish(); see LossView.
+  // Losses that the source reports at its beginning (call before push()) and its end (before finish()); see LossView.
   void lost_beginning() { losses_.lost_beginning(); }
   void broke_off() { losses_.broke_off(); }
 
-  // No chunk will come: what still waits is delivered as well as it can be, then the intervals that have no
+  // To be called after the last chunk: words that wait are delivered as well as possible, then the intervals without a
   // record.
   void finish(Format& format);
 
   uint64_t markers() const { return delivered_; }
   markers::Anomalies anomalies() const { return anomalies_; }
-  // Of the devices that the filter wants.
+  // Of the devices that the filter selects.
   const collect::LossView& loss_view() const { return losses_; }
   // Of the chips that came so far, by their numbers in the output: all of them, and the clock of one's
   // reference tile, null where it is not known.
   std::set<uint32_t> chips() const;
   const collect::ClockMap* clock_of(uint32_t chip) const;
-  // After finish(): the intervals on lanes that the filter wants, first those with a record, then those found
+  // After finish(): the intervals on lanes that the filter selects, first those with a record, then those found
   // missing. `device` is the number of the chip in the output.
   std::vector<shm::LossRecord> losses() const;
   // Zone ids that were delivered, and have no name, or more than one: the first is shown then.
   size_t unnamed_ids() const;
   size_t ambiguous_ids() const;
-  uint64_t without_bound() const;                              // markers whose host time was asked for
-  const std::string& complaint() const { return complaint_; }  // a chunk nothing could be made of
-  // Once at the end: chip numbers that were changed, choices that were made and a reader should know of.
+  uint64_t without_bound() const;                              // markers whose host time was requested
+  const std::string& complaint() const { return complaint_; }  // the last chunk that could not be decoded
+  // Once at the end: chip numbers that were changed, and choices that affect the output.
   std::vector<std::string> notices() const;
 
  private:
@@ -112,7 +113,7 @@ class Pipeline {
     HostSemanticsStage semantics;
     std::bitset<0x10000> zone_ids;  // delivered
   };
-  // What is known of one collector's run on one device.
+  // State of one collector's run on one device.
   struct SessionState {
     explicit SessionState(std::optional<markers::MetalDate> date) { workloads.try_emplace(0, date); }
     SessionState(const SessionState&) = delete;
@@ -120,8 +121,8 @@ class Pipeline {
     Workload& workload_of(uint32_t epoch) { return std::prev(workloads.upper_bound(epoch))->second; }
     uint32_t chip = 0;
     bool wanted = true;
-    bool described = false;   // its session chunk came
-    bool clock_model = true;  // false: the collector said that it makes none, so nothing waits for it
+    bool described = false;                  // its session chunk came
+    bool clock_model = true;                 // false: the collector makes none, so words do not wait for it
     std::map<uint32_t, Workload> workloads;  // by first epoch; one of epoch 0 is always there
     Workload* named =
         nullptr;  // whose session chunk came last: names that come now are its own; null: the first

@@ -20,7 +20,7 @@ constexpr unsigned kChunksATurn = 256;
 
 class LiveSource : public Source {
  public:
-  // `follow_ms`: how long next() waits before it says idle; 0 does not follow.
+  // `follow_ms`: how long next() waits before it returns idle; 0 does not follow.
   LiveSource(const std::string& name, unsigned follow_ms, unsigned wait_ms, bool from_now)
       : reader_(name, from_now ? shm::StartAt::newest : shm::StartAt::oldest, wait_ms),
         name_(name),
@@ -62,12 +62,13 @@ class LiveSource : public Source {
       all.push_back("live:" + name_ + ": this reader was too slow and lost " +
                     std::to_string(reader_.lost_chunks()) + " chunks (" +
                     std::to_string(reader_.lost_bytes()) + " bytes); a larger --ring helps");
-    if (died_) all.push_back("live:" + name_ + ": its collector died; what it had published is here");
+    if (died_)
+      all.push_back("live:" + name_ + ": its collector ended abnormally; what it had published is here");
     if (!damage_.empty()) all.push_back("live:" + name_ + " is damaged: " + damage_);
     return all;
   }
   shm::LossCause loss_cause() const override { return shm::LossCause::reader_lapped; }
-  // Who reads from now on misses the beginning only where the ring went round before the first chunk was taken.
+  // A reader from now on misses the beginning only if the ring went round before the first chunk was taken.
   bool lost_beginning() const override { return !from_now_ || reader_.laps(); }
   bool broke_off() const override { return end_missed_; }
   uint64_t missed_bytes() const override { return reader_.lost_bytes(); }
@@ -254,7 +255,7 @@ std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, un
   try {
     if (from.starts_with("live:"))
       return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms, from_now);
-    std::error_code ignored;  // what has no readable status cannot be opened either, and that error says why
+    std::error_code ignored;  // without a readable status opening fails, too, and that error has the reason
     if (std::filesystem::is_directory(from, ignored)) return std::make_unique<ImageSource>(from);
     if (follow_files) return std::make_unique<FollowedFile>(from, follow_ms);
     return std::make_unique<FileSource>(from, wanted, threads);

@@ -22,11 +22,11 @@ class Source {
   virtual ~Source() = default;
   enum class Next { chunk, end, idle };  // idle: nothing now, more may come
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
-  // Of a source that is followed: how long next() waits before it says idle, at least 1 ms.
+  // Of a source that is followed: how long next() waits before it returns idle, at least 1 ms.
   virtual void wait_at_most(unsigned) {}
-  // What was lost or cut on the way here, as sentences; empty when nothing.
+  // Losses and damage on the way here, as sentences; empty if there are none.
   virtual std::vector<std::string> complaints() const = 0;
-  // What a person should know of it besides; nothing is missing because of it.
+  // Further remarks for the user; they concern no loss.
   virtual std::vector<std::string> remarks() const { return {}; }
   // How much of it has come, 0 to 1; nothing where that is not known.
   virtual std::optional<double> progress() const { return std::nullopt; }
@@ -34,8 +34,8 @@ class Source {
   // not end in order, or what stood behind the last chunk is lost.
   virtual bool lost_beginning() const { return false; }
   virtual bool broke_off() const { return false; }
-  // Of a live ring: bytes that were overwritten before they were read, also where no chunk came behind them
-  // that would say how many there were.
+  // Of a live ring: bytes that were overwritten before they were read, also if no later chunk came whose
+  // position would show how many there were.
   virtual uint64_t missed_bytes() const { return 0; }
   // Why chunks that are missing between two others are missing.
   virtual shm::LossCause loss_cause() const { return shm::LossCause::file_damaged; }
@@ -52,8 +52,8 @@ class NoSource : public Source {
 std::vector<std::string> named_sources(const std::vector<std::string>& given);
 
 // `from`: live:NAME, FILE.ttc, a directory of captures or of firmware memory, each also a comma list of them. Captures of two ranks or more
-// are put on the common time of their job, with chips numbered through (tools/ranks/rank_chunks.hpp). `follow`: a
-// live source goes on until its writer ends; several are then read in turn as their chunks come. Otherwise
+// are put on the common time of their job, with chips numbered consecutively (tools/ranks/rank_chunks.hpp). `follow`: a
+// live source continues until its writer ends; several are then read in turn as their chunks come. Otherwise
 // one source is read to its end before the next. `wait_ms`: for all live sources together to appear. Throws
 // SourceError, also from next() when two sources turn out to hold the same session. `wanted`: of captures,
 // which then read only the blocks they need, decoded ahead by `threads`. `from_now`: live sources begin with

@@ -12,8 +12,8 @@ namespace ttc::tools {
 
 class SyncLines {
  public:
-  // Adds what the file says, if there is one. A sentence on lines that could not be read, which is damage;
-  // empty: none.
+  // Adds the file's lines, if there is one. Returns a sentence on lines that could not be read, which is damage;
+  // empty if there are none.
   std::string read(const std::filesystem::path& path);
 
   bool known(uint32_t chip) const { return lines_.contains(chip); }

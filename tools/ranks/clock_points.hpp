@@ -1,4 +1,4 @@
-// How one host's clock lies against the common time of a job, as points with bounds, and what that says of the times between them. Pure.
+// One host's clock relative to the common time of a job: points with bounds, and the bounds of times between them. Pure.
 //
 // Hosts' CLOCK_MONOTONIC_RAW count crystals. Two of them differ by kDriftPpm at most, and within a minute their difference in frequency
 // moves by kWanderPpm at most to either side of some value. The first is a crystal's tolerance, twice; the second is generous for what
@@ -23,7 +23,7 @@ struct ClockPoint {
   bool operator==(const ClockPoint&) const = default;
 };
 
-// So many parts per million of a duration, rounded up.
+// The given parts per million of a duration, rounded up.
 constexpr uint64_t parts_of(uint64_t ns, uint64_t ppm) {
   constexpr uint64_t kMillion = 1'000'000;
   return ns / kMillion * ppm + (ns % kMillion * ppm + kMillion - 1) / kMillion;
@@ -43,7 +43,7 @@ class ClockPoints {
   bool known() const { return exact_ || !points_.empty(); }
   // Between two points on the line that joins them, else from the nearest one on with the drift of its age.
   ClockPoint at(uint64_t raw_ns) const;
-  // What at() adds to a time, where both are counted in sixteenths of a nanosecond: later times never become earlier ones.
+  // The offset that at() adds to a time, both in sixteenths of a nanosecond: later times never become earlier ones.
   int64_t offset_sixteenths(uint64_t raw_sixteenths) const;
   const std::deque<ClockPoint>& all() const { return points_; }
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands before the words of a capture.
+// What comes before the words of a capture.
 struct Beginning {
   uint32_t chips = 1;  // the largest number and one
   std::optional<int64_t> realtime_minus_raw_ns;

@@ -1,4 +1,4 @@
-// Captures of several ranks beside each other: numbers for their chips that are unique over all of them, and how each host's clock lies.
+// Captures of several ranks beside each other: numbers for their chips that are unique over all of them, and each host's clock points.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ttc::tools {
 
-// What relates a rank's times to the common time.
+// Relates a rank's times to the common time.
 enum class ClockBasis : uint8_t {
   none,        // nothing: its times stay its host's own
   wall_clock,  // the hosts' wall clocks alone, as the collectors compared them: without a bound
@@ -31,7 +31,7 @@ struct RankCaptures {
 };
 
 // Of captures that are named after ranks; other sources are passed over. Fewer than two ranks: none, as there is nothing to relate.
-// Damaged captures count as having one chip: their reader says what is wrong with them.
+// Damaged captures count as having one chip: their reader reports the damage.
 RankCaptures rank_captures(const std::vector<std::string>& sources);
 
 }  // namespace ttc::tools

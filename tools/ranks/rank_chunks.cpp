@@ -55,7 +55,7 @@ void RankChunks::move(std::vector<uint64_t>& chunk) const {
   }
 }
 
-// What a pipeline knows of a rank: which one it is, and its chip's number there.
+// Adds the rank and its chip's number there to a session's description, for the pipeline.
 void RankChunks::move_session(std::vector<uint64_t>& chunk) const {
   const auto body = shm::body_of(chunk);
   auto j = program::json_value({body.data(), body.size()});

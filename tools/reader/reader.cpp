@@ -15,7 +15,7 @@ namespace {
 
 using namespace ttc;
 
-// What a binary that was built against an earlier header of this SONAME relies on, and the Python package.
+// Layouts that a binary built against an earlier header of this SONAME relies on, and the Python package.
 static_assert(sizeof(ttcollect_marker) == 64 && sizeof(ttcollect_zone) == 64 && sizeof(ttcollect_op) == 72 &&
               sizeof(ttcollect_loss) == 72 && sizeof(ttcollect_clock) == 72 &&
               sizeof(ttcollect_telemetry) == 32 && sizeof(ttcollect_session) == 64 &&

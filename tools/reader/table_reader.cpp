@@ -40,7 +40,7 @@ bool TableReader::read(uint32_t timeout_ms) {
     if (pipeline_.deliver(devices_, ended_)) continue;
     if (ended_) return false;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-    // What came is handed over as soon as nothing follows at once.
+    // Rows are handed over as soon as no chunk follows at once.
     source_->wait_at_most(tables_.empty() && left > 0 ? static_cast<unsigned>(left) : 1);
     switch (source_->next(chunk_)) {
       case Source::Next::end:
@@ -78,7 +78,7 @@ void TableReader::finish() {
   for (std::string& notice : pipeline_.notices()) remarks_.push_back(std::move(notice));
 }
 
-// What the source never held is no loss of it.
+// Data that the source never held is no loss of it.
 void TableReader::note_bounds(const collect::LossView& view) {
   const bool live = source_->loss_cause() == shm::LossCause::reader_lapped;  // it has a remark of its own
   if (view.chunks_before() && !live)

@@ -26,7 +26,7 @@ class TableReader {
 
   // The next call of next() ends in order with what has come so far, as if the source ended there.
   void stop() { stopped_ = true; }
-  // What a live source's ring had overwritten is missing, before or among what came.
+  // True if a live source's ring has overwritten chunks before or among those that were read.
   bool lapped() const;
 
   const Tables& tables() const { return tables_; }

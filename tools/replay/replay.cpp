@@ -16,7 +16,7 @@ constexpr auto kReplayStep = std::chrono::microseconds(20);
 constexpr auto kClockStep = std::chrono::microseconds(50);  // how finely the clock follows at a given speed
 // An observer that looks so often and fetches nothing has what it can get.
 constexpr uint64_t kReplayPollsInVain = 1000;
-// Examines every core in which an observer that reads twice before it believes has come to its end.
+// Polls of every core after which an observer that reads twice before it accepts words has finished.
 constexpr uint64_t kReplayPollsToNotice = 24;
 // The clock jumps between launches, and an observer that samples it now and then would take a jump for time
 // in which it missed something. After a reset, where that matters, it gets the time for some samples.
@@ -142,7 +142,7 @@ bool ReplayPlayer::fits(const Core& core, const ReplayLaunch& l) const {
 void ReplayPlayer::play(const Step& step) {
   const ReplayLaunch& l = *step.launch;
   Core& core = cores_.at(l.core);
-  // A run that stays open hides the size of the log from an observer who does not know it yet.
+  // While a run stays open, an observer that has not read the size of the log yet cannot get it.
   if (step.kind == Step::open && !l.finished() && launches_ > 0) wait_read();
   clock_to(step.at);
   let_notice_clock(core, step.at);
@@ -222,8 +222,8 @@ void ReplayPlayer::clock_to(uint64_t cycles) {
   world_.land_due();
 }
 
-// The first step of a core after a reset: an observer must have looked when the clock was about there, or
-// it must say that it may have missed something.
+// The first step of a core after a reset: an observer must have polled when the clock was about there, else
+// it must report a possible loss.
 void ReplayPlayer::let_notice_clock(Core& core, uint64_t at) {
   if (core.entered || host_reads_ == 0) return;
   core.entered = true;
@@ -235,7 +235,7 @@ void ReplayPlayer::let_notice_clock(Core& core, uint64_t at) {
 void ReplayPlayer::host_read(bool last) {
   world_.land_all();
   wait_read();
-  wait_polls(kReplayPollsToNotice, 0);  // what was fetched is also judged by now
+  wait_polls(kReplayPollsToNotice, 0);  // observers have also verified what they fetched
   for (auto& [at, core] : cores_) {
     for (uint32_t r = 0; r < core.where->riscs; ++r) {
       const uint32_t end = control(core, world_.format().host_end + r);

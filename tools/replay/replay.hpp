@@ -18,7 +18,7 @@ struct ReplayOptions {
   double speed = 0;  // of the original; 0: as fast as it goes
   uint64_t hz = 0;   // of the card's clock
   uint64_t no_observer_ns =
-      30'000'000'000;  // waiting for observers gives up when no observer was there for so long
+      30'000'000'000;  // waiting for observers ends when no observer was there for so long
 };
 
 class ReplayPlayer {
@@ -37,7 +37,7 @@ class ReplayPlayer {
     bool entered = false;  // since the last reset
   };
 
-  // What happens on one core at one time; a core's steps follow one another.
+  // An event on one core at one time; a core's steps are in order.
   struct Step {
     enum Kind : uint8_t { open, push, finish } kind;
     uint64_t at;  // as ReplayLaunch::begin
@@ -77,7 +77,7 @@ class ReplayPlayer {
   std::vector<Step> steps_;
   const std::atomic<bool>* stop_ = nullptr;
   uint64_t pace_host_ns_ = 0, pace_cycles_ = 0;  // with a speed: the clock showed this then
-  uint64_t noticed_cycles_ = 0;                  // what observers saw the clock at, at least
+  uint64_t noticed_cycles_ = 0;                  // observers have read the clock at this value or later
   uint64_t alone_since_ns_ = 0;
   bool waits_ = true;
   uint64_t launches_ = 0, host_reads_ = 0, unread_words_ = 0;

@@ -64,7 +64,7 @@ class Builder {
   Slot slot_for(const ReplayRow& r) const {
     if (!slots_[kFwStart]) return r.type == kZoneStart ? kFwStart : kSlots;
     if (!is_zone(r)) return kSlots;
-    // In a file that has a launch in log order, what stands behind custom markers was one.
+    // In a file that has a launch in log order, rows after custom markers were one.
     if (!in_time_order_ && !customs_.empty()) return kSlots;
     const ReplayRow& main = *slots_[kFwStart];
     if (r.type == kZoneEnd && r.id == main.id && main.hint != SlotHint::kernel)

@@ -2,7 +2,7 @@
 //
 // Rows go into the four slots (FW start and end, KERNEL start and end) and into the custom area in the order
 // of the file. What does not fit one L1 buffer is pushed in the middle of the run, as quick push does, and
-// a file that shows a quick push is cut there. Frames keep what observers go by: every frame adds only times
+// a file that shows a quick push is cut there. Frames keep the rules that observers rely on: every frame adds only times
 // later than the frame before, nothing of a launch is later than its FW end, and the first slot has a zone
 // start: of the FW zone, or where a file has pieces of a launch (tt-metal gives rows of dispatch cores the
 // ids of the launches they serve) of the first zone there is.

@@ -12,7 +12,7 @@ struct RowMeta {
   std::optional<uint64_t> second_half;  // of 16-byte data
 };
 
-// Knows what tt-metal's log and our own export write: second half of 16-byte data (data_2, counters,
+// Parses what tt-metal's log and our own export write: second half of 16-byte data (data_2, counters,
 // addresses of NoC debugging), commands of dispatch cores, names that share an id.
 RowMeta meta_of(const tools::DeviceLogRow& row);
 

@@ -11,7 +11,7 @@
 namespace ttc::emulation {
 namespace {
 
-constexpr uint32_t kMostTries = 1u << 21;  // a 16-bit hash is met after 2^16 on average
+constexpr uint32_t kMostTries = 1u << 21;  // a 16-bit hash is found after 2^16 on average
 
 constexpr std::string_view kProcessorNames[] = {"BRISC",   "NCRISC", "TRISC_0",        "TRISC_1",
                                                 "TRISC_2", "ERISC",  "TENSIX_RISC_AGG"};

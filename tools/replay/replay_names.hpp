@@ -1,13 +1,13 @@
 // The zone log a replayed file's kernels would have left behind: for every id the strings whose hash it is.
 //
-// A device knows ids only, so a name comes back exactly when NAME,FILE,LINE,KERNEL_PROFILER hashes to the id
+// A device records ids only, so a name comes back exactly when NAME,FILE,LINE,KERNEL_PROFILER hashes to the id
 // of its row. What a file can hold beyond that, and what becomes of it:
 //
 //   renamed     tt-metal appends ":..." to names of dispatch zones. The zone's own name goes into the log; from
 //               that and the commands on the markers an exporter makes the longer one again
 //   other_file  nothing hashes to the id (path edited, cut): name and line come back, the file with a "#..."
 //               that makes the hash right
-//   lost        another string stands for the id (two names), or the marker is of a kind that has no name
+//   lost        another string has the id (two names), or the marker is of a kind that has no name
 //   gained      rows without a name whose id other rows have a name for
 #pragma once
 #include <array>

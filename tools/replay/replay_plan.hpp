@@ -22,7 +22,7 @@ struct ReplayLane {
   bool finished;  // the last frame has its FW end
 };
 
-// What one core did between GO and DONE. Times are cycles, not wrapped, on one axis for the whole file.
+// One core's launch between GO and DONE. Times are cycles, not wrapped, on one axis for the whole file.
 struct ReplayLaunch {
   card::Coord core;
   card::TileKind kind;  // tensix or ethernet, by the names of its processors

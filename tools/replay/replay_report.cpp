@@ -37,7 +37,7 @@ std::vector<std::string> sentences_about(const ReplayPlan& plan, const std::stri
     s.add(plan.account.not_carried[i], to_string(static_cast<NotCarried>(i)));
   s.add(plan.names.other_file,
         "have a name, file and line that their id is not the hash of; the file comes back with a '#'");
-  s.add(plan.names.lost, "have a name that cannot come back, because another one stands for their id");
+  s.add(plan.names.lost, "have a name that cannot come back, because another one has their id");
   s.add(plan.names.gained, "have no name and come back with the one of their id");
   if (plan.chip != 0) s.add("chip " + std::to_string(plan.chip) + " is played and comes back as chip 0");
   const device::Format& format = world.layout->format;

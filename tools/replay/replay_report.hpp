@@ -1,4 +1,4 @@
-// What a replay reports about its file, as sentences.
+// The remarks of a replay on its file, as sentences.
 #pragma once
 #include <string>
 #include <vector>

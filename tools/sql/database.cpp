@@ -11,7 +11,7 @@ namespace {
 constexpr int kWaitForOthersMs = 10'000;  // that hold the file's lock
 constexpr std::string_view kDescriptors = "/proc/self/fd/";
 
-// SQLite refuses symbolic links. Those of descriptors lead to the file that this process has opened itself.
+// SQLite refuses symbolic links. Links of descriptors are safe: they lead to the file that this process has opened itself.
 int open_pending(const char* path, int flags, int mode) {
   if (std::string_view(path).starts_with(kDescriptors)) flags &= ~O_NOFOLLOW;
   return open(path, flags, mode);
@@ -116,7 +116,7 @@ std::string Statement::text(int column) const {
 Database::Database(const std::string& path, Use use) {
   const int flags = use == Use::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   const char* vfs = use == Use::create ? pending_files() : nullptr;
-  // What begins with "file:" would be a URI where SQLite was built to take them.
+  // A name that begins with "file:" would be a URI if SQLite was built to take them.
   const std::string name = path.starts_with("file:") ? "./" + path : path;
   const int opened = sqlite3_open_v2(name.c_str(), &database_, flags | SQLITE_OPEN_NOMUTEX, vfs);
   if (opened != SQLITE_OK) {

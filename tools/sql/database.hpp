@@ -56,14 +56,14 @@ class Statement {
 class Database {
  public:
   enum class Use : uint8_t { create, append, read };
-  // `create`: `path` is an empty file that no other process sees, under a name of /proc as well; nothing protects it from a crash.
+  // `create`: `path` is an empty file that no other process uses, under a name of /proc as well; nothing protects it from a crash.
   // `append`: one that is there, and is left as it was unless commit() is reached. `read`: no statement can write.
   Database(const std::string& path, Use use);
   Database(const Database&) = delete;
   ~Database();
 
   void run(std::string_view sql);  // statements without rows
-  // `rest`: what stands behind the first statement.
+  // `rest`: the text after the first statement.
   Statement prepare(std::string_view sql, std::string* rest = nullptr);
   int64_t last_id() const;
 

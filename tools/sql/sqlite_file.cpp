@@ -97,7 +97,7 @@ SqliteFile::Parts::Parts(const std::string& to, bool append) : path(to), appendi
   add_op.emplace(database->prepare("INSERT INTO ops VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
 }
 
-// Of a chip whose session never described itself: a row that says its number.
+// Of a chip whose session never described itself: a row with its number.
 int64_t SqliteFile::Parts::session_of(uint32_t chip) {
   const auto known = by_chip.find(chip);
   if (known != by_chip.end()) return known->second;

@@ -1,5 +1,5 @@
-// Tables as a SQLite database (docs/sqlite.md, schema.sql). A new file stands under its name whole or not at all; captures that are
-// added to one that is there are added whole or not at all, too.
+// Tables as a SQLite database (docs/sqlite.md, schema.sql). A new file appears under its name complete or not at all; captures that
+// are added to an existing one are added completely or not at all, too.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,10 +17,10 @@ namespace ttc::tools {
 class SqliteFile {
  public:
   static constexpr int kSchemaVersion = 1;
-  // What is said of the capture that is added.
+  // Describes the capture that is added.
   struct Capture {
     std::string source;
-    std::string host;  // empty: as its sessions say
+    std::string host;  // empty: from its sessions
     std::optional<int64_t> rank;
   };
   // Throws OutputError, as all of it: also where the file to be added to is none, or of another version.

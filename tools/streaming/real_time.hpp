@@ -1,5 +1,5 @@
-// What tt-metal's real-time profiler leaves in the L1 of the Tensix core that it has reserved: a record for each program, in a ring of
-// 4,096 slots of 64 bytes behind the indices (tt-metal REALTIME_PROFILER.md@01c8afe). Where it lies differs between versions.
+// The data of tt-metal's real-time profiler in the L1 of the Tensix core that it has reserved: a record for each program, in a ring of
+// 4,096 slots of 64 bytes behind the indices (tt-metal REALTIME_PROFILER.md@01c8afe). Its address differs between versions.
 #pragma once
 #include <cstdint>
 

@@ -13,9 +13,9 @@ inline constexpr uint32_t kAwaitingAcks = 0xD09D0000, kDone = 0xD09E0000;
 
 class Resident {
  public:
-  // The block lies behind the stage buffers and before two sockets' configurations, at the end of an Ethernet core's L1.
+  // The block is between the stage buffers and two sockets' configurations, at the end of an Ethernet core's L1.
   Resident(card::EmulatedCard& card, card::Coord tile, uint64_t hz);
-  void beat(uint64_t clock);  // what it did until then; a clock that has begun again goes on counting
+  void beat(uint64_t clock);  // what it did until then; a clock that has restarted continues the count
   void close();
 
   card::Coord tile() const { return tile_; }

@@ -53,7 +53,7 @@ void Rings::make_room(uint32_t risc, uint64_t now) {
   ++stalls_;
   set(kStalls + risc, card_.load(tile_, control_ + 4 * (kStalls + risc)) + 1);
   publish(risc);
-  if (relay_ != Relay::none) take(risc);  // else it is not armed and goes on, over words that were not taken
+  if (relay_ != Relay::none) take(risc);  // else it is not armed and overwrites words that were not taken
   packet(risc, kStallZone, now - std::min(now, kStallCycles), now);
 }
 

@@ -1,7 +1,7 @@
-// What tt-metal's streaming profiler of 2026 leaves in the L1 of a Tensix core, for observers that only read it: a vector of 64 control
+// The data of tt-metal's streaming profiler of 2026 in the L1 of a Tensix core, for observers that only read it: a vector of 64 control
 // words and a ring of 512 words for each RISC, of one producer and one consumer (tt-metal streaming_profiler_common.h@01f9c2c,
 // kernel_profiler_streaming.hpp@7e2fcd5, spsc_packet.h@19c1904; the merged layout, in which word 48 arms the producers;
-// docs/reference/streaming-profiler.md). The relay that empties the rings is a stand-in: it takes what it finds and keeps nothing.
+// docs/reference/streaming-profiler.md). The relay that empties the rings is a model: it takes what it finds and keeps nothing.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ttc::streaming {
 
 inline constexpr uint32_t kRiscs = 5, kControlWords = 64, kRingWords = 512, kRingBytes = 4 * kRingWords;
 inline constexpr uint32_t kHeads = 0, kTimerHigh = 16, kTails = 24, kArmed = 48, kStalls = 50;
-// Where a RISC's runtime id stands.
+// The control word of each RISC's runtime id.
 inline constexpr std::array<uint32_t, kRiscs> kProgram{21, 22, 23, 29, 30};
 
 enum class Relay : uint8_t {

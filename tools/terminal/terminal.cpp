@@ -65,7 +65,7 @@ Terminal::Terminal(Colours colours) : colours_(colours) {
   raw.c_cc[VTIME] = 0;
   tcsetattr(STDIN_FILENO, TCSANOW, &raw);
   struct sigaction interrupt {};
-  interrupt.sa_handler = [](int) {};  // ends the wait for keys; the size is asked for at each show()
+  interrupt.sa_handler = [](int) {};  // ends the wait for keys; the size is read at each show()
   sigaction(SIGWINCH, &interrupt, nullptr);
   write_all("\033[?1049h\033[?25l\033[2J");
 }

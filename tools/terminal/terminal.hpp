@@ -14,9 +14,9 @@ namespace ttc::tools {
 
 // Of standard output and the environment (NO_COLOR, TERM, COLORTERM).
 Colours colours_of_output();
-// Whether standard input and output are a terminal that obeys cursor sequences.
+// True if standard input and output are a terminal that supports cursor sequences.
 bool is_screen();
-// Whether block characters can be shown (LC_ALL, LC_CTYPE, LANG).
+// True if block characters can be shown (LC_ALL, LC_CTYPE, LANG).
 bool shows_unicode();
 
 class Terminal {

@@ -5,7 +5,7 @@
 namespace ttc::tools {
 namespace {
 
-// Without zeros that say nothing.
+// Without trailing zeros.
 std::string plain(double d) {
   std::string s = std::to_string(d);
   s.erase(s.find_last_not_of('0') + 1);
@@ -18,7 +18,7 @@ std::string plain(double d) {
 std::string ascii(std::string_view text, const std::string& name) {
   std::string out(text);
   size_t line = 1, comment = std::string::npos;
-  bool quoted = false;  // a quote stands in this line before any #
+  bool quoted = false;  // this line has a quote before any #
   for (size_t i = 0; i < out.size(); ++i) {
     const char c = out[i];
     if (c == '\n') {

@@ -26,7 +26,7 @@ class TomlFields {
  public:
   explicit TomlFields(std::string name) : name_(std::move(name)) {}
 
-  // Characters beyond ASCII stand in comments alone. Throws TomlError, as everything here does.
+  // Characters beyond ASCII are allowed in comments only. Throws TomlError, as everything here does.
   toml::table parsed(std::string_view text) const;
 
  protected:

@@ -49,7 +49,7 @@ std::string welcome_bytes(const Dialect& dialect, const Welcome& w) {
   if (dialect.welcome_has_delay()) add(out, uint64_t{0});
   add(out, uint64_t{1});  // resolution
   add(out, w.unix_s);
-  add(out, uint64_t{0});  // executable's time: without it no source files are asked for
+  add(out, uint64_t{0});  // executable's time: without it servers request no source files
   add(out, static_cast<uint64_t>(getpid()));
   add(out, int64_t{0});  // no sampling
   add(out, kOnDemand);
@@ -67,7 +67,7 @@ void Client::take(std::span<const char> bytes) {
   constexpr size_t kMostOpen = 4 * 8192 * kQueryBytes;
   if (finished_) return;
   if (inbox_.size() + bytes.size() > kMostOpen) {
-    complaint_ = "asked more questions at once than any Tracy server does";
+    complaint_ = "sent more questions at once than any Tracy server does";
     finished_ = true;
     return;
   }
@@ -79,7 +79,7 @@ void Client::answer() {
   for (; !finished_ && inbox_.size() - at >= kQueryBytes; at += kQueryBytes) {
     const auto type = static_cast<uint8_t>(inbox_[at]);
     if (type >= static_cast<uint8_t>(Query::kCount)) {
-      complaint_ = "asked a question of type " + std::to_string(type) + ", which no Tracy server does";
+      complaint_ = "sent a question of type " + std::to_string(type) + ", which no Tracy server does";
       finished_ = true;
       break;
     }

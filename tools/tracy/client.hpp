@@ -1,5 +1,5 @@
-// The client's side of one connection, without sockets: what a server says first, the answer to it, and its
-// questions. Everything a server sends is foreign: any bytes may come, in pieces of any size.
+// The client's side of one connection, without sockets: a server's greeting, the answer to it, and its
+// questions. A server is untrusted: any bytes may come, in pieces of any size.
 #pragma once
 #include <deque>
 #include <optional>
@@ -14,7 +14,7 @@ namespace ttc::tracy {
 class Handshake {
  public:
   enum class State { incomplete, complete, foreign };  // foreign: not a Tracy server
-  // Takes no more than it needs; `taken` says how much.
+  // Takes no more than it needs; `taken` is set to that size.
   State take(std::span<const char> bytes, size_t& taken);
   uint32_t protocol() const;
 
@@ -27,7 +27,7 @@ struct Welcome {
   uint64_t unix_s = 0;
   std::string program, host;
 };
-// What is sent after Status::welcome.
+// Data sent after Status::welcome.
 std::string welcome_bytes(const Dialect& dialect, const Welcome& welcome);
 
 struct SourceLocation {
@@ -36,13 +36,13 @@ struct SourceLocation {
   Colour colour{};
 };
 
-// What the keys that a client has sent stand for. An unknown key may be asked for as well.
+// Resolves the keys that a client has sent. A server may request an unknown key as well.
 class Names {
  public:
   virtual ~Names() = default;
   virtual std::string text(uint64_t key) = 0;  // strings, plots, frames, fibers
   virtual std::string thread(uint32_t id) = 0;
-  // Texts of a location are asked for by its key and 0 name, 1 function, 2 file: see key_of().
+  // Texts of a location are requested by its key and 0 name, 1 function, 2 file: see key_of().
   virtual SourceLocation source_location(uint64_t key) = 0;
 };
 enum class Part : uint8_t { name, function, file };
@@ -58,14 +58,14 @@ class Client {
 
   // Bytes from the server; kept until answer(). Servers have 8192 questions open at most.
   void take(std::span<const char> bytes);
-  // Answers what was asked. Only between items that need not follow each other.
+  // Answers pending questions. Must be called only between items that need not follow each other.
   void answer();
 
-  // The server has said that it will ask nothing more: close.
+  // The server has announced that no question follows: close.
   bool finished() const { return finished_; }
-  // It wants to end: terminate() and go on answering.
+  // It has requested the end: call terminate() and continue to answer.
   bool wants_end() const { return wants_end_; }
-  // It asked something no server asks.
+  // The reason if it sent a question that no Tracy server sends.
   const std::string& complaint() const { return complaint_; }
 
  private:

@@ -1,6 +1,6 @@
 // The dialects of Tracy's wire protocol, as data: which number a server of a release sends, which numbers its
-// items have, and how long they are. Both sides of a connection are described; this folder speaks the
-// client's. Source: TracyProtocol.hpp, TracyQueue.hpp (wolfpld/tracy v0.10 37aff70d to v0.14.0 099df3de,
+// items have, and how long they are. Both sides of a connection are described; this folder implements
+// the client's. Source: TracyProtocol.hpp, TracyQueue.hpp (wolfpld/tracy v0.10 37aff70d to v0.14.0 099df3de,
 // tenstorrent/tracy 68c5cbd6 and, read but never run against, 14aacbf5 and 9c3ca7e5).
 #pragma once
 #include <cstddef>
@@ -73,7 +73,7 @@ enum class Item : uint8_t {
 };
 inline constexpr uint8_t kNo = 255;  // the dialect has no such item
 
-// What a server asks a client; unchanged in all dialects.
+// A server's questions to a client; unchanged in all dialects.
 enum class Query : uint8_t {
   terminate = 0,
   string = 1,
@@ -133,7 +133,7 @@ struct Dialect {
 std::span<const Dialect> dialects();
 std::string_view name_of(Item item);
 
-// By the number a server sent. 66 is both stock 0.11.0's and the older fork's: `fork_66` decides.
+// By the number a server sent. 66 is both stock 0.11.0's and the older fork's: `fork_66` selects one.
 const Dialect* dialect_for(uint32_t protocol, bool fork_66);
 
 }  // namespace ttc::tracy

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 constexpr size_t kMostKnocking = 256;
 constexpr seconds kMayKeepSilent{10};
 constexpr seconds kAnnounceEvery{3};
-constexpr size_t kMostSentences = 1000;  // that are remembered in order to be said once
+constexpr size_t kMostSentences = 1000;  // that are kept so that each is reported once
 
 struct Where {
   std::string host, port;
@@ -97,7 +97,7 @@ void Listener::take_in() {
     Socket socket(accept4(socket_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.fd() < 0) return;
     // A server that has vanished without a word is noticed by the kernel.
-    // What waits for a slow server waits in the ring, not in megabytes of the kernel's.
+    // Data for a slow server waits in the ring, not in megabytes of kernel buffers.
     const int yes = 1, idle_s = 30, unanswered_ms = 60'000, send_bytes = 128 << 10;
     setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes);
     setsockopt(socket.fd(), SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);

@@ -1,7 +1,7 @@
-// The socket servers connect to. Any number may knock; each says its protocol number and gets one byte of
-// answer. One is served at a time, by its caller; the others are refused with "not available".
+// The socket that servers connect to. Any number may connect; each sends its protocol number and gets one byte
+// of answer. One is served at a time, by its caller; the others are refused with "not available".
 //
-// Nothing here waits for one of them: who says nothing for 10 s, or not what a Tracy server says, is closed.
+// Nothing here waits for one of them: a connection that is silent for 10 s, or does not follow the protocol, is closed.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -84,8 +84,8 @@ class Listener {
 };
 
 // A served server's socket as a sink of blocks. Sending waits for a slow server; meanwhile its questions are
-// taken and `listener` looks after the others. What cannot be sent any more is dropped, and closed() says
-// why.
+// taken and `listener` looks after the others. What cannot be sent any more is dropped, and closed() returns
+// the reason.
 class Connection : public BlockSink {
  public:
   Connection(Socket socket, Listener& listener) : socket_(std::move(socket)), listener_(listener) {}

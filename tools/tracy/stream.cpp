@@ -150,7 +150,7 @@ void Stream::thread_hint(uint32_t id, int32_t hint) {
   if (dialect_.has(Item::thread_group_hint)) item(Item::thread_group_hint, id, hint);
 }
 
-// A validation of zone 0 has no other trace than that the server knows the thread.
+// A validation of zone 0 has no effect except that the server registers the thread.
 void Stream::name_thread() {
   item(Item::zone_validation, uint32_t{0});
 }
@@ -159,8 +159,8 @@ char* Stream::put_context(char* at, uint16_t context) const {
   return dialect_.fork ? put(at, context) : put(at, static_cast<uint8_t>(context));
 }
 
-// The flag says that calibrations may come. None does: the times are converted already, and without the flag
-// people could shift them by hand.
+// The flag means that calibrations may come. None does: the times are converted already, and without the flag
+// a user could shift them by hand.
 void Stream::gpu_context(uint16_t context, uint64_t ns, std::string_view name) {
   constexpr uint8_t kCalibrated = 1;
   char* const start = room(kLongestItem);

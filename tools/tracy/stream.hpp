@@ -38,7 +38,7 @@ class Stream {
 
   const Dialect& dialect() const { return dialect_; }
 
-  // What follows is of this thread, until another is named.
+  // Items that follow are of this thread, until another is named.
   void thread(uint32_t id);
   void zone_begin(uint64_t ns, uint64_t source_location);
   void zone_end(uint64_t ns);
@@ -49,8 +49,8 @@ class Stream {
   void app_info(uint64_t ns, std::string_view text);
   void plot_config(uint64_t name, bool steps);
   void plot(uint64_t ns, uint64_t name, double value);
-  void thread_hint(uint32_t id, int32_t hint);  // the server must know the thread; nothing where it has none
-  void name_thread();                           // makes the server ask for the name of the thread
+  void thread_hint(uint32_t id, int32_t hint);  // the server must have the thread; if there are hints
+  void name_thread();                           // makes the server request the name of the thread
 
   // Contexts of device zones. Times of zones count from 0 of the host's clock: period 1, never calibrated.
   void gpu_context(uint16_t context, uint64_t ns, std::string_view name);

@@ -46,7 +46,7 @@ std::string estimate_of(const Experiment& e, size_t runs, uint64_t run_ns) {
   const auto all = static_cast<double>(runs);
   if (run_ns) return minutes(all * static_cast<double>(run_ns)) + ", and the trial";
   return "at most " + minutes(all * static_cast<double>(e.limits.run_ns)) +
-         ", the runs' limit; --run-time says how long one takes";
+         ", the runs' limit; --run-time sets the expected duration of one";
 }
 
 json run_json(const Experiment& e, const PlannedRun& run, const std::vector<Unit>& units) {
@@ -93,7 +93,7 @@ int make_runs(const Options& o, const std::atomic<bool>& stop) {
       break;
     case ExperimentEnd::stopped:
       return program::say(kTtdelay, Exit::kStopped,
-                          s.why + "; the same command goes on where this one ended");
+                          s.why + "; the same command continues where this one ended");
     case ExperimentEnd::no_build:
       return program::say(kTtdelay, Exit::kNoSource, s.why);
     case ExperimentEnd::unwell:
@@ -103,11 +103,12 @@ int make_runs(const Options& o, const std::atomic<bool>& stop) {
   if (s.delayed > 0 && s.untaken == s.delayed)
     return program::say(kTtdelay, Exit::kInvalid,
                         "the workload ignores the delays: in none of " + std::to_string(s.delayed) +
-                            " delayed runs were they taken; `ttdelay report " + o.folder + "` says more");
+                            " delayed runs were they taken; `ttdelay report " + o.folder +
+                            "` has the details");
   if (s.invalid)
-    return program::say(
-        kTtdelay, Exit::kInvalid,
-        std::to_string(s.invalid) + " runs are in no average; `ttdelay report " + o.folder + "` says why");
+    return program::say(kTtdelay, Exit::kInvalid,
+                        std::to_string(s.invalid) + " runs are in no average; `ttdelay report " + o.folder +
+                            "` has the reasons");
   return Exit::kOk;
 }
 

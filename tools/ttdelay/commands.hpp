@@ -1,4 +1,4 @@
-// What ttdelay's subcommands do. Each gives the exit code.
+// The subcommands of ttdelay. Each returns the exit code.
 #pragma once
 #include <atomic>
 

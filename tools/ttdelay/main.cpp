@@ -16,11 +16,13 @@ using namespace ttc;
 using Exit = program::DelayExit;
 
 constexpr const char* kFooter =
-    "Exit codes: 0 ok, 1 all runs were made and some are in no average (report says why), 2 wrong usage or a "
+    "Exit codes: 0 ok, 1 all runs were made and some are in no average (report has the reasons), 2 wrong "
+    "usage or a "
     "wrong plan,\n"
     "3 no folder of an experiment, or a workload that cannot be started or built, 4 stopped because the card "
     "hung or is\n"
-    "not well, 5 output failed, 6 interrupted (the same command goes on), 8 anything else (memory, an error "
+    "not well, 5 output failed, 6 interrupted (the same command continues), 8 anything else (memory, an "
+    "error "
     "of the system).";
 
 std::atomic<bool> stop{false};
@@ -34,7 +36,7 @@ int run(int argc, char** argv) {
   CLI::App* const plan =
       program::add_command(*app, "plan", "the runs of an experiment, in their order, with their environment");
   CLI::App* const make = program::add_command(*app, "run", "make the runs, or those that are not made yet");
-  CLI::App* const report = program::add_command(*app, "report", "what the runs say");
+  CLI::App* const report = program::add_command(*app, "report", "evaluate the runs");
   delay::add_plan_options(*plan, options);
   delay::Options of_run, of_report;
   delay::add_run_options(*make, of_run);

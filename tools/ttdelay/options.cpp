@@ -15,8 +15,9 @@ namespace ttc::delay {
 namespace {
 
 void add_experiment(CLI::App& c, PlanOptions& o) {
-  c.add_option("plan", o.file,
-               "FILE.toml of the experiment (docs/delays.md); options, and a workload behind --, go over it");
+  c.add_option(
+      "plan", o.file,
+      "FILE.toml of the experiment (docs/delays.md); options, and a workload after --, take precedence");
   c.add_option("--kind", o.kinds, "transactions to delay, repeatable: read, write, atomic")
       ->allow_extra_args(false);
   c.add_option(
@@ -143,7 +144,7 @@ void add_plan_options(CLI::App& c, Options& o) {
 
 void add_run_options(CLI::App& c, Options& o) {
   add_experiment(c, o.plan);
-  c.add_option("-o,--output-folder", o.folder, "folder of the experiment; one that is there is gone on with")
+  c.add_option("-o,--output-folder", o.folder, "folder of the experiment; an existing one is continued")
       ->required();
   c.add_option("--reset-cmd", o.plan.reset_command,
                "for the shell, after a hang, as in 'tt-smi -r 0'; without it the experiment then stops");
@@ -151,7 +152,7 @@ void add_run_options(CLI::App& c, Options& o) {
       c, "--limit", [&o](uint64_t ns) { o.plan.limit_ns = ns; }, "time limit of a run (default: 5min)");
   program::add_duration_option(
       c, "--silent", [&o](uint64_t ns) { o.plan.silent_ns = ns; },
-      "a run without a byte of output for so long hangs (default: 60s)");
+      "a run without a byte of output for this long counts as hung (default: 60s)");
   c.add_option("--html", o.html, "when all runs are made, write the report's page there");
   c.add_flag("-q,--quiet", o.quiet, "no line for every run");
 }

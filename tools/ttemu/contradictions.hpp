@@ -1,5 +1,5 @@
-// `ttemu --contradict NAME`: each assumption that the drain, the clock and the driver layer rest on can be broken by itself, to see
-// that who rests on it notices. One table holds every contradiction, what it breaks and what is done.
+// `ttemu --contradict NAME`: breaks one assumption of the drain, the clock or the driver layer, to test that the violation is
+// detected. One table holds every contradiction, what it breaks and what is done.
 #pragma once
 #include <string>
 #include <string_view>
@@ -32,7 +32,7 @@ class Contradictions {
 
 struct ContradictionText {
   const char* name;
-  const char* assumption;  // the constant or sentence that is broken, and where it stands
+  const char* assumption;  // the constant or sentence that is broken, with its file
   const char* what;        // is done
 };
 std::vector<ContradictionText> contradictions();

@@ -35,7 +35,7 @@ void settle_metal_environment(Options& o) {
   const auto record = watcher::DelayRecord::in(*o.world.mailbox, o.card.arch);
   if (!record && (settings.watcher || settings.delay_named))
     throw program::UsageError(
-        "where the watcher's record lies in mailbox " + o.mailbox +
+        "the place of the watcher's record in mailbox " + o.mailbox +
         " is not known; leave out TT_METAL_WATCHER and TT_METAL_WATCHER_DEBUG_DELAY, or take --mailbox M4");
   const watcher::Built built = watcher::build(settings, build);
   if (!record) return;

@@ -68,7 +68,7 @@ void add_card_options(CLI::App& app, Options& o) {
                  "fused-off memory channels (Blackhole, 0 to 7); a p100 lacks one in any case")
       ->delimiter(',');
   app.add_flag("--strict", o.card.strict, "serve every access over a socket; observers get no memory");
-  app.add_option("--round-trip-ns", o.card.round_trip_ns, "charge every 64-byte load so much");
+  app.add_option("--round-trip-ns", o.card.round_trip_ns, "duration of every 64-byte load");
   app.add_flag("!--no-writes", o.card.writable,
                "grant no process the right to clear log indices (ttcollect --recycle)");
 }
@@ -85,7 +85,7 @@ void add_clock_options(CLI::App& app, Options& o) {
                  "the clock moves as under firmware that changes it: pll (steps of 6.25 MHz every 1 to 20 "
                  "ms), droop\n"
                  "(ramps of 10 us to 1 s), idle (stops of 1 us to 1 s), all; [:for=SECONDS,seed=N], for=60 "
-                 "unless said.\n"
+                 "by default.\n"
                  "With --truth FILE.csv the clock is written to FILE.clock.csv")
       ->excludes(steps);
   app.add_option("--clock-start", o.card.start_cycles,
@@ -105,7 +105,7 @@ void add_firmware_options(CLI::App& app, Options& o) {
       ->check(program::one_of({"G1-16", "G1", "G2", "G3", "G4"}, program::Letters::any_case))
       ->capture_default_str();
   app.add_option("--mailbox", o.mailbox,
-                 "where the profiler lies in L1: M0 to M4, default that of the generation's time; before M2\n"
+                 "address of the profiler in L1: M0 to M4, default that of the generation's time; before M2\n"
                  "of Jan 2026 there is no magic word")
       ->check(
           program::one_of({"M0", "M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, program::Letters::any_case));
@@ -115,13 +115,13 @@ void add_firmware_options(CLI::App& app, Options& o) {
   app.add_option("--ethernet", o.world.ethernet, "active Ethernet tiles that run kernels");
   app.add_option("--idle-ethernet", o.world.idle_ethernet,
                  "further Ethernet tiles that run kernels as idle ones");
-  app.add_option("--trace", o.trace,
-                 "PROGRAMS:REPLAYS, so many programs are a trace that is replayed so often")
+  app.add_option("--trace", o.trace, "PROGRAMS:REPLAYS, a trace of that many programs is replayed that often")
       ->check(check_trace);
   app.add_option("--region-bytes", o.world.bytes_per_risc, "DRAM log bytes per RISC")
       ->check(CLI::Range(2112u, 1u << 22))
       ->capture_default_str();
-  app.add_option("--landing-ns", o.world.landing_ns, "posted DRAM writes land so much later than the index");
+  app.add_option("--landing-ns", o.world.landing_ns,
+                 "posted DRAM writes land this much later than the index");
 }
 
 void add_metal_options(CLI::App& app, Options& o) {
@@ -168,7 +168,8 @@ void add_workload_options(CLI::App& app, Options& o) {
         throw CLI::Success();
       });
   app.add_option("--cores", o.work.cores, "that run programs; 0: all (default: 8, with --workload all)");
-  app.add_option("--dispatch-cores", o.work.dispatch_cores, "further cores that run for ever and quick-push");
+  app.add_option("--dispatch-cores", o.work.dispatch_cores,
+                 "further cores that run without end and quick-push");
   app.add_option("--programs", o.work.programs, "0: until stopped")->capture_default_str();
   app.add_option("--rate", o.work.rate, "programs a second; 0: as fast as it goes")
       ->check(CLI::Range(0.0, 1e7));
@@ -194,7 +195,7 @@ void add_workload_options(CLI::App& app, Options& o) {
   CLI::Option* const wait =
       app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
   program::add_duration_option(app, "--wait-limit", o.wait_limit_ns,
-                               "with --wait-observer: start without one after so long")
+                               "with --wait-observer: start without one after this time")
       ->needs(wait);
 }
 
@@ -218,7 +219,7 @@ void add_host_options(CLI::App& app, Options& o) {
 void add_source_options(CLI::App& app, Options& o) {
   CLI::Option* profiler =
       app.add_option("--profiler", o.profiler,
-                     "what observers find: late is off until they have looked in vain; the others but on\n"
+                     "what observers find: late is off until they have searched once; the others but on\n"
                      "stay so, and no workload runs. environment: on where TT_METAL_DEVICE_PROFILER is 1, "
                      "else not-built")
           ->check(program::one_of(kProfilerStates))
@@ -231,7 +232,7 @@ void add_source_options(CLI::App& app, Options& o) {
       app.add_option("--truth", o.truth, "write what the cores really emitted, as 15-column CSV");
   app.add_option(
       "--truth-unseen", o.truth_unseen,
-      "of the truth, write what no observer can have known: a reset of the host destroyed it first");
+      "write the part of the truth that no observer can have read: a host reset destroyed it first");
   app.add_option("--fault", o.faults, "NAME[:key=value,...], repeatable; `ttemu --fault help` lists them")
       ->allow_extra_args(false)
       ->each([](const std::string& spec) {
@@ -239,10 +240,9 @@ void add_source_options(CLI::App& app, Options& o) {
         std::fputs(fault_help().c_str(), stdout);
         throw CLI::Success();
       });
-  app.add_option(
-         "--contradict", o.contradict,
-         "NAME, repeatable: one thing that is assumed of cards is not so; `ttemu --contradict help` lists\n"
-         "them, and the head of --truth names those of the run")
+  app.add_option("--contradict", o.contradict,
+                 "NAME, repeatable: break one assumption about cards; `ttemu --contradict help` lists\n"
+                 "them, and the head of --truth names those of the run")
       ->allow_extra_args(false)
       ->each([](const std::string& name) {
         if (name != "help") return;

@@ -52,7 +52,7 @@ struct Options {
 void add_options(CLI::App& app, Options& options);
 // After the command line was read: which options it had.
 void take_given(const CLI::App& app, Options& options);
-// Reads every --then into `options.following`. Set: the program ends with that code; what is wrong was said.
+// Reads every --then into `options.following`. Set: the program ends with that code; the error is already printed.
 std::optional<int> read_following(Options& options);
 
 // After the command line was read: the profiler's layout, mailbox and mode, which must go together; outputs

@@ -102,7 +102,7 @@ int run_image(Options& o) {
   bool all_read = loader.wait_read(stop, o.work.no_observer_ns);
   while (all_read && ++epoch < image.epochs) {
     loader.reset();
-    if (!loader.wait_read(stop, o.work.no_observer_ns)) break;  // seen, as between two programs of a workload
+    if (!loader.wait_read(stop, o.work.no_observer_ns)) break;  // the reset was detected, as in a workload
     loader.load_epoch(epoch);
     all_read = loader.wait_read(stop, o.work.no_observer_ns);
   }
@@ -128,15 +128,15 @@ void run_earlier_session(const Options& o, card::EmulatedCard& card, const ZoneC
   Workload(earlier, zones, nowhere, work).run(stop);
 }
 
-// Throws program::UsageError where the card has fewer tiles than are asked for.
+// Throws program::UsageError if the card has fewer tiles than the options request.
 void check_tiles(const Options& o, const World& world) {
   if (const size_t asked = o.world.ethernet + o.world.idle_ethernet; asked > world.ethernet().size())
-    throw program::UsageError("--ethernet and --idle-ethernet ask for " + std::to_string(asked) +
+    throw program::UsageError("--ethernet and --idle-ethernet need " + std::to_string(asked) +
                               " tiles; this card has " + std::to_string(world.ethernet().size()));
   for (const auto& [option, asked] :
        {std::pair<const char*, size_t>{"--cores", o.work.cores}, {"--dispatch-cores", o.work.dispatch_cores}})
     if (asked > world.cores().size())
-      throw program::UsageError(std::string(option) + " asks for " + std::to_string(asked) +
+      throw program::UsageError(std::string(option) + " needs " + std::to_string(asked) +
                                 " cores; this card has " + std::to_string(world.cores().size()));
 }
 
@@ -177,7 +177,7 @@ void warn_of_absent(const std::map<watcher::LogicalCore, watcher::Masks>& absent
                                ") to insert debug delays on");
 }
 
-// What the host writes when it opens the device, whether the watcher is on or not: the masks of the cores that were listed, and zeros.
+// The host's writes when it opens the device, whether the watcher is on or not: the masks of the cores that were listed, and zeros.
 void write_watcher_blocks(const Options& o, const World& world, card::EmulatedCard& card) {
   if (!o.work.watcher) return;
   const WatcherSetup& w = *o.work.watcher;
@@ -352,7 +352,7 @@ int run_workload(Options& o) {
                         "device is unrecoverable"));
 }
 
-// The card that the file was written on, as far as it says.
+// Takes over the card that the file was written on, as far as the file describes it.
 void fit_card(Options& o, const ReplayPlan& plan) {
   const tools::DeviceLogHead& head = plan.head;
   if (!head.arch.empty() && !o.arch_given) {
@@ -431,7 +431,7 @@ void ensure_profiler_directory(const std::string& card, char** argv) {
     throw card::OpenError(base + " is not a directory of this user; set TT_METAL_PROFILER_DIR");
   setenv("TT_METAL_PROFILER_DIR", (base + "/" + card).c_str(), 1);
   setenv("TTEMU_OWN_PROFILER_DIR", "1", 1);  // remove it at the end
-  // Where a loader was started by name to run this program, as in the tarball, the file of the process is the loader.
+  // If a loader was started by name to run this program, as in the tarball, the file of the process is the loader.
   std::error_code none;
   const auto file = std::filesystem::read_symlink("/proc/self/exe", none).filename().string();
   execvp(file.starts_with("ld-linux") ? argv[0] : "/proc/self/exe", argv);

@@ -1,4 +1,4 @@
-// What ttemu does: a workload, memory that real firmware wrote, or a log that is replayed, on an emulated
+// The runs of ttemu: a workload, memory that real firmware wrote, or a log that is replayed, on an emulated
 // card.
 #pragma once
 #include <atomic>

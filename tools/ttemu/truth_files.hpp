@@ -1,4 +1,4 @@
-// What a run writes beside its truth, RUN.<what>.csv for RUN.csv, and the host's files.
+// The files of a run beside its truth, RUN.<what>.csv for RUN.csv, and the host's files.
 #pragma once
 #include <optional>
 
@@ -12,14 +12,14 @@ std::string file_beside(const std::string& truth, const char* what);
 
 // All throw std::runtime_error where a file is not written whole.
 
-// What the tile clocks really did: from host_ns (CLOCK_MONOTONIC_RAW) on, counted from `cycles`, at `hz`.
+// The true course of the tile clocks: from host_ns (CLOCK_MONOTONIC_RAW) on, counted from `cycles`, at `hz`.
 void write_clock(const std::string& path, const std::vector<card::ClockPiece>& pieces);
 // Transactions that debug delays held up, of all programs.
 void write_delays(const std::string& path, const ChipPlayer::Delays& delays);
 // Zones that the streaming profiler recorded, in the order of their ends.
 void write_streamed(const std::string& path, const std::vector<ChipPlayer::StreamedZone>& zones);
 
-// What a --workload writes while it runs.
+// The files that a --workload writes while it runs.
 struct ChipFiles {
   std::optional<chip::PathFile> path;
   std::optional<chip::OutputFile> output;

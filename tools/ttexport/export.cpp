@@ -28,7 +28,7 @@ namespace {
 
 volatile std::sig_atomic_t stop = 0;
 
-// The first one asks to end in order, a second one ends at once.
+// The first one ends the export in order, a second one at once.
 void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = [](int) { stop = 1; };
@@ -199,7 +199,7 @@ class Export {
       if (next == Source::Next::end) return;
       if (next == Source::Next::idle) {
         settle();
-        out_.flush();  // quiet: a watcher of the file sees what there is
+        out_.flush();  // idle: a follower of the file gets all that is there
         continue;
       }
       if (source_->lost_beginning()) pipeline_.lost_beginning();
@@ -242,7 +242,7 @@ class Export {
   }
 
   int verdict() const {
-    // What a capture lacks stands in its account of losses.
+    // What a capture lacks is in its account of losses.
     if (source_->loss_cause() == shm::LossCause::reader_lapped) {
       const collect::LossView& view = pipeline_.loss_view();
       if (view.missing_chunks())
@@ -333,7 +333,7 @@ int serve_metrics_of(const ExportOptions& o) {
 
 int serve_tracy(const ExportOptions& o) {
   if (!tie_to_parent(o)) return ExportExit::kOk;
-  // What cannot be read is an error now, not with the first server. A signal ends the wait for it.
+  // A source that cannot be read is an error now, not with the first server. A signal ends the wait for it.
   if (const NamedSources named = sorted_sources(o.from); !named.others.empty() && !o.tracy.growing)
     open_source(named.others, false, o.wait_ms);
   stop_on_signals();

@@ -1,4 +1,4 @@
-// What ttexport does: a source through the pipeline into a format, or Tracy servers that are served.
+// The exports of ttexport: a source through the pipeline into a format, or Tracy servers that are served.
 #pragma once
 #include <csignal>
 #include <memory>
@@ -12,7 +12,7 @@ namespace ttc::tools {
 // Both give the exit code and throw SourceError; run_export() OutputError, serve_tracy() tracy::ListenError.
 int run_export(const ExportOptions& options);
 int serve_tracy(const ExportOptions& options);  // until a signal; a second one ends it at once
-// Likewise; throws MetricsError. Its sources need not be there yet, for as long as --wait says.
+// Likewise; throws MetricsError. Its sources may appear later, within --wait.
 int serve_metrics_of(const ExportOptions& options);
 
 bool is_filtered(const ExportOptions& options, bool everything);

@@ -33,7 +33,7 @@ constexpr const char* kFooter =
 
 constexpr const char* kMetricsPort = "9464";
 constexpr const char* kColumnsHelp =
-    "device-csv: the era whose readers are to read it\n"
+    "device-csv: the era of the programs that read it\n"
     "15: 2026 and late 2025 (process_device_log now, ttnn-visualizer); all there is\n"
     "13: mid 2025 (process_device_log then, ttnn-visualizer); no trace columns\n"
     "12: 2023-24 (process_device_log of that time); no meta data, Run ID is the run host ID,\n"
@@ -41,7 +41,7 @@ constexpr const char* kColumnsHelp =
     " 6: 2023; no names, data and launches, zones of the firmware have the ids 1 to 4 of then";
 constexpr const char* kOrderHelp =
     "device-csv: within a launch by time, or as in the log of the card (FW and KERNEL zone first).\n"
-    "Without it as that era wrote: 15 and 6 columns time, 13 and 12 log";
+    "Default: as that era wrote: 15 and 6 columns time, 13 and 12 log";
 
 // FROM..TO, either may be missing. False: it is none.
 template <class Parse, class T>
@@ -79,7 +79,7 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
          "<host>_rank_<N>.ttc, as ttfleet dump leaves it: ranks as tracks, on one time line.\n"
          "Without --follow their devices come one after another, with it as their chunks come.\n"
          "profile_log_device.csv of the workload, for device-csv and the viewers' formats: chips that the "
-         "others\ndo not have, marked as such; times of one clock where sync_device_info.csv lies beside it")
+         "others\ndo not have, marked as such; times of one clock if sync_device_info.csv is beside it")
       ->required()
       ->expected(1)
       ->take_all();
@@ -87,7 +87,7 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
   app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
       ->capture_default_str();
   app.add_flag("--follow", o.follow,
-               "go on until the collector ends; the file grows in place and is valid whenever it is cut.\n"
+               "continue until the collector ends; the file grows in place and is valid whenever it is cut.\n"
                "SIGINT, SIGTERM and SIGHUP end it in order; without --follow they leave no output behind");
   app.add_flag(
       "--from-now", o.from_now,
@@ -96,12 +96,12 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
   program::add_duration_option(app, "--wait", [&o](uint64_t ns) { o.wait_ms = program::milliseconds_of(ns); },
                                "wait up to this long for a live source to appear: 20s", {0});
   app.add_flag("--redact", o.redact,
-               "leave out what is personal: host, command line and variables of the workload, directories of "
+               "leave out personal data: host, command line and variables of the workload, directories of "
                "source files");
   app.add_option(
          "--threads", o.threads,
          "1: everything in one thread. From 2 on decoding, rows and the file have a thread each, and\n"
-         "all but one of so many unpack a capture ahead. The output is the same")
+         "all but one of these threads unpack a capture ahead. The output is the same")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
 }
@@ -176,14 +176,14 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
       ->capture_default_str();
   app.add_option(
          "--tracy-66", o.of_66,
-         "tracy: whose servers say protocol 66. 0.11.0: stock Tracy's, and Tenstorrent's fork (until August "
+         "tracy: whose servers use protocol 66. 0.11.0: stock Tracy's, and Tenstorrent's fork (until August "
          "2025)\ntakes its form without harm; fork: device contexts for the fork, which stock 0.11.0 crashes "
          "on")
       ->check(program::one_of({"fork", "0.11.0"}))
       ->capture_default_str();
   app.add_option(
          "--tracy-lanes", o.tracy_lanes,
-         "tracy: what stock servers are shown of a processor. threads: a thread, whose zones have texts; "
+         "tracy: how stock servers show a processor. threads: a thread, whose zones have texts; "
          "contexts:\na lane of a GPU context of its core, which Tracy's statistics of GPU zones count; at "
          "most 256 cores")
       ->check(program::one_of({"threads", "contexts"}))
@@ -196,9 +196,8 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
         return "'" + text +
                "' is no protocol known here; 0.10 has 64, 0.11.0 66, 0.11.1 69, 0.12 74, 0.13 76, 0.14 82";
       });
-  app.add_option(
-      "--end-with-parent", o.end_with_parent,
-      "tracy, prometheus: end when the process of this number has, which must have started this one");
+  app.add_option("--end-with-parent", o.end_with_parent,
+                 "tracy, prometheus: end when the process of this number ends; it must be the parent");
   app.add_flag("--once", o.tracy.once,
                "tracy: end after the first server instead of at Ctrl-C; the exit code is 5 when it did not "
                "get everything");

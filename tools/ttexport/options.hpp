@@ -39,7 +39,7 @@ void add_options(CLI::App& app, ExportOptions& options);
 void complete(const CLI::App& app, ExportOptions& options);
 
 Filter filter_of(const ExportOptions& options);
-// What of a capture need not be read at all.
+// The part of a capture that must be read.
 collect::Wanted wanted_of(const ExportOptions& options, const Filter& filter);
 
 }  // namespace ttc::tools

@@ -25,7 +25,7 @@ int report(int code, const std::string& sentence) {
   return program::say(kTtfleet, code, sentence);
 }
 
-// Why nothing answered, where the server has said so.
+// Why no agent answered, if the server reports it.
 std::string no_answer(const Bus& bus, const Identity& who) {
   const std::string complaint = bus.complaint();
   return "no agent of job " + who.job + " in cluster " + who.cluster + " answers" +
@@ -56,7 +56,7 @@ void print_json(const std::vector<AgentState>& states) {
   std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", all}}).c_str());
 }
 
-// What ranks answered to one command; with --json, into `list`. `rule`: what the command was about; empty: no rule.
+// The answers of ranks to one command; with --json, into `list`. `rule`: what the command was about; empty: no rule.
 int report_answers(const std::vector<Answer>& answers, const std::string& rule, const Options& o,
                    nlohmann::json& list) {
   bool all = true;

@@ -1,4 +1,4 @@
-// What ttfleet's subcommands do. Each gives the exit code and throws BusError.
+// The subcommands of ttfleet. Each returns the exit code and throws BusError.
 #pragma once
 #include <csignal>
 #include <functional>
@@ -19,7 +19,7 @@ int gather_command(const Options& options, const volatile std::sig_atomic_t& sto
 int trigger_command(const Options& options);
 int report_command(const Options& options, const volatile std::sig_atomic_t& stop);
 
-// Of every agent of the job that answers in time, by rank. What makes no sense is said.
+// The state of every agent of the job that answers in time, by rank. Malformed answers are reported.
 std::vector<AgentState> ask_states(Bus& bus, const Options& options, const Identity& who);
 // Likewise of another command, until `enough`, which is called now and then.
 using EnoughAnswers = std::function<bool(const std::vector<Answer>&)>;

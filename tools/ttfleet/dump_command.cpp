@@ -1,5 +1,5 @@
-// Captures of every rank, cut at one instant, and fetched piece by piece: the answer to a question is a piece, so that no more is
-// under way than this side has asked for.
+// Captures of every rank, cut at one instant, and fetched piece by piece: each piece answers one request, so that no more is in
+// flight than was requested.
 #include <fcntl.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -38,7 +38,7 @@ constexpr uint64_t kPieceNs = 10'000'000'000;
 constexpr int kTries = 3;
 constexpr int kClockQuestions = 8;
 constexpr uint64_t kCutNs = 30'000'000'000;    // for writing what was cut
-constexpr uint64_t kSilentNs = 5'000'000'000;  // for a rank that only the stream has
+constexpr uint64_t kSilentNs = 5'000'000'000;  // for a rank of the stream alone
 
 int say(int code, const std::string& sentence) {
   return program::say(kTtfleet, code, sentence);
@@ -182,8 +182,8 @@ struct Cut {
   uint64_t last_ns = 0;          // CLOCK_MONOTONIC when the last one answered
 };
 
-// The command goes out at once. Meanwhile the ranks of the job are found: by their answers to a question for their state, and by what
-// the stream holds of them. The latter may have been killed since, and are waited for kSilentNs only.
+// The command is sent at once. The ranks of the job are found beside it: those that answer a request for their state, and those that the
+// stream has a recent state of. A rank of the stream alone may have been killed since: it is waited for kSilentNs only.
 Cut cut_all(Bus& bus, const Options& o, const Identity& who, const Command& dump) {
   auto roll_call = std::async(std::launch::async, [&] {
     std::set<std::string> names;

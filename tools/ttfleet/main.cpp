@@ -15,7 +15,7 @@ constexpr const char* kFooter =
     "Exit codes: 0 ok, 1 a rank did not answer or could not do it, 2 wrong usage, 3 no such ring or capture, "
     "or "
     "a spool\n"
-    "that cannot be used, 4 the bus cannot be reached or refuses, 5 output failed, 6 rows remain in the "
+    "that cannot be used, 4 the bus cannot be reached or refuses it, 5 output failed, 6 rows remain in the "
     "spool for "
     "the next\n"
     "agent, 8 anything else (memory, an error of the system).";
@@ -30,7 +30,7 @@ struct Row {
 
 constexpr std::array kCommands{
     Row{"agent",
-        "publish what a collector on this host reads, and obey commands (ttcollect --publish starts one)",
+        "publish what a collector on this host reads, and execute commands (ttcollect --publish starts one)",
         fleet::add_agent_options, [](const fleet::Options& o) { return fleet::agent_command(o, stop); }},
     Row{"setup", "make the stream that rows are stored in", fleet::add_setup_options, fleet::setup_command},
     Row{"ls", "ranks of a job, with their clocks and accounts", fleet::add_ls_options, fleet::ls_command},

@@ -1,4 +1,4 @@
-// What a job's stream holds: accounts of ranks, cards that hold steps up, and all rows as one SQLite file.
+// Reports on a job's stream: accounts of ranks, cards that hold steps up, and all rows as one SQLite file.
 #include <cstdio>
 #include <memory>
 

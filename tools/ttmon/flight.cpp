@@ -74,7 +74,8 @@ std::string FlightRecording::ended() {
   pid_ = -1;
   const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   const std::string said = last_line(text_);
-  return (well ? "flight recording: " : "no flight recording: ") + (said.empty() ? "it said nothing" : said);
+  return (well ? "flight recording: " : "no flight recording: ") +
+         (said.empty() ? "it printed nothing" : said);
 }
 
 }  // namespace ttc::tools

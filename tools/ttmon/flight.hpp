@@ -10,7 +10,7 @@ class FlightRecording {
  public:
   ~FlightRecording();
 
-  // Starts one, unless one goes on. A sentence for the display.
+  // Starts one, unless one is running. Returns a sentence for the display.
   std::string start(const std::string& live_name);
   // A sentence when it has ended since the last call; empty otherwise.
   std::string ended();

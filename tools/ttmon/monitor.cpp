@@ -28,7 +28,7 @@ using collect::monotonic_now_ns;
 // Ring bytes that are decoded a second, of all cards together, so that the monitor stays below 2 % of a core (bench/LEARNT.md).
 constexpr uint64_t kActivityBytesPerS = 768 << 10;
 constexpr uint64_t kMessageNs = 6'000'000'000;
-constexpr int kTextColumns = 100;                    // where COLUMNS does not say
+constexpr int kTextColumns = 100;                    // if COLUMNS is not set
 constexpr std::chrono::milliseconds kForRates{300};  // between the two samples that a text is made of
 
 std::string time_of_day() {
@@ -55,7 +55,7 @@ void print_json(const MonitorModel& model) {
   std::fflush(stdout);
 }
 
-// Of each card, where they were asked for.
+// Panels of each card, if the options request them.
 class ProfilerPanels {
  public:
   void look(const MonitorModel& model, ScreenState& state) {
@@ -106,7 +106,7 @@ void print_until_the_end(const MonitorChoice& choice, Segments& segments,
   }
 }
 
-// What the user sees and does: the display between two samples.
+// Display and keys between two samples.
 class Screen {
  public:
   Screen(Segments& segments, const MonitorChoice& choice)

@@ -15,7 +15,7 @@ struct MonitorChoice {
   uint64_t interval_ns = 500'000'000;
 };
 
-// Text and JSON: until no collector lives. A screen: until the user quits. Either: until `stop` is set. Throws
+// Text and JSON: until no collector is running. A screen: until the user quits. Either: until `stop` is set. Throws
 // shm::SegmentError.
 void monitor(const MonitorChoice& choice, const volatile std::sig_atomic_t& stop);
 

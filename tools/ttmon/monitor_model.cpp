@@ -23,7 +23,7 @@ std::string losses_of(const CardSample& now) {
   return lost ? many(lost, "interval") + " of loss so far" : "";
 }
 
-// What is counted of lost words and launches; an interval that is open grows.
+// The counts of lost words and launches; an interval that is open grows.
 uint64_t amount_of(const CardSample& sample) {
   uint64_t amount = 0;
   for (const auto& [cause, sum] : sample.lost) amount += sum.words + sum.launches;
@@ -34,7 +34,7 @@ uint64_t amount_of(const CardSample& sample) {
 HealthState health_of(const CardSample* before, const CardSample& now, uint64_t last_loss_ns) {
   if (now.writer == Writer::ended) return {Health::stopped, "its collector ended"};
   if (now.writer == Writer::died)
-    return {Health::stopped, "its collector died; what it published can be read"};
+    return {Health::stopped, "its collector ended abnormally; what it published can be read"};
   if (last_loss_ns && now.at_ns - last_loss_ns < kLosingHoldNs) return {Health::losing, losses_of(now)};
   if (now.heartbeat_ns && now.at_ns > now.heartbeat_ns && now.at_ns - now.heartbeat_ns > kNoSweepNs) {
     char text[96];

@@ -1,4 +1,4 @@
-// What the monitor shows of each card, from samples of its collector: health, rates, history. Pure: plain values in, plain
+// The monitor's view of each card, from samples of its collector: health, rates, history. Pure: plain values in, plain
 // values out; the only time in it is that of the samples.
 #pragma once
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Series {
   std::optional<double> now() const { return values.empty() ? std::nullopt : values.back(); }
 };
 
-// What a collector did to its card between two samples.
+// The activity of a collector on its card between two samples.
 struct Footprint {
   double reads_per_s = 0, bytes_per_s = 0, re_aims_per_s = 0;
   std::optional<double> link_share;  // of what the way to the card can carry; none: that is not known

@@ -88,7 +88,7 @@ class Watching {
     char line[200];
     if (!watch_.cores().empty())
       text +=
-          "streaming profiler's rings, in words of 512; an outsider takes nothing\n"
+          "streaming profiler's rings, in words of 512; reading consumes nothing\n"
           "  core     RISC         words   fill   peak   stalls   seen  unseen  overwritten\n";
     for (size_t i = 0; i < watch_.cores().size(); ++i)
       for (uint32_t r = 0; r < other_profilers::kStreamRiscs; ++r) {
@@ -190,7 +190,7 @@ class Watching {
     return p;
   }
   double us(uint64_t ns) const { return static_cast<double>(static_cast<int64_t>(ns - begun_.ns)) / 1e3; }
-  // A straight line through the two readings of the clock, or the clock that the card says.
+  // A straight line through the two readings of the clock, or the clock rate that the card reports.
   double us_of(uint64_t cycles) const {
     double hz = static_cast<double>(watch_.card().identity().aiclk_mhz) * 1e6;
     if (begun_.cycles != 0 && ended_.cycles > begun_.cycles)

@@ -104,7 +104,7 @@ void put_losses(Canvas& canvas, const CardSample& s) {
   if (!s.overwritten.empty()) canvas.wrap("for a reader that begins now: " + s.overwritten, Style::warn);
 }
 
-// The upper edge of the bucket up to which a share of the chunks lies.
+// The upper edge of the bucket below which `share` of the chunks are.
 std::string visible_within(std::span<const uint64_t> chunks, double share) {
   const auto all = static_cast<double>(std::accumulate(chunks.begin(), chunks.end(), uint64_t{0}));
   uint64_t so_far = 0;
@@ -138,7 +138,7 @@ std::string visibility_text(const CardSample& s, bool unicode) {
          sparkline(bars, static_cast<int>(bars.values.size()), unicode) + " " + most;
 }
 
-// What is constant or slow, the important first.
+// Values that are constant or change slowly, the important first.
 void put_facts(Canvas& canvas, const CardView& card, bool unicode) {
   const CardSample& s = card.sample;
   put_losses(canvas, s);
@@ -267,7 +267,7 @@ Canvas help(int width) {
   const char* kLines[][2] = {{"q, Ctrl-C", "quit"},
                              {"Tab, arrows", "the next card, the one before"},
                              {"s", "sort zones and ops by time, count, mean, longest, name"},
-                             {"p, space", "pause the display; collecting goes on"},
+                             {"p, space", "pause the display; collecting continues"},
                              {"c", "restart the sums of zones and ops"},
                              {"o", "other profilers on the chosen card; reads L1 of its tiles once"},
                              {"f", "flight recording: the ring of the chosen card into a file"},

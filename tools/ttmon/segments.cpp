@@ -16,7 +16,7 @@ constexpr uint64_t kLossesEveryNs = 1'000'000'000;
 
 using Readers = std::vector<shm::Reader>;
 
-// The account of losses as it stands in the segment, by cause.
+// The segment's current account of losses, by cause.
 std::map<std::string, LossSum> read_losses(const std::string& live_name) {
   std::map<uint64_t, shm::LossRecord> records;
   try {
@@ -160,7 +160,7 @@ const std::map<std::string, LossSum>& Segments::losses_of(Attached& one, uint64_
   return one.losses.sums;
 }
 
-// What the segment said when it was attached to is of then: once its writer is gone, its last state counts.
+// The state read when it was attached to is outdated: once its writer is gone, its last state counts.
 Writer Segments::writer_of(Attached& one) {
   if (one.reader.writer_alive()) return Writer::live;
   if (!one.ended) {
@@ -169,7 +169,7 @@ Writer Segments::writer_of(Attached& one) {
       const shm::Reader now(one.reader.info().live_name, shm::StartAt::newest);
       if (now.info().session == one.reader.info().session) one.ended = now.info().ended;
     } catch (const shm::SegmentError&) {
-      // It was removed: what was known when it was attached to stands.
+      // It was removed: keep the state that was read when it was attached to.
     }
   }
   return *one.ended ? Writer::ended : Writer::died;

@@ -16,7 +16,7 @@ struct LookFor {
   uint64_t activity_budget = 0;  // ring bytes of all cards together; 0: no activity
 };
 
-// Stays attached from sample to sample. A collector that ended or died stays in the list with its last values; one that
+// Stays attached from sample to sample. A collector that ended or was killed stays in the list with its last values; one that
 // began under the name of another takes its place.
 class Segments {
  public:
@@ -38,7 +38,7 @@ class Segments {
     shm::Reader reader;
     std::unique_ptr<ActivityReader> activity;
     Losses losses;
-    std::optional<bool> ended;  // in order; known when no writer lives any more
+    std::optional<bool> ended;  // in order; set once no writer is running
   };
   void attach_new();
   static Writer writer_of(Attached& one);

@@ -1,4 +1,4 @@
-// ttreport diff A B: what got slower, and whether that can be said.
+// ttreport diff A B: what got slower, and whether the samples prove it.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -45,7 +45,7 @@ class DiffReport : public Report {
             "--fail-if", fail_if_,
             "exit code 1 when total>P% (kernel time of the run), gaps>P% (between ops), or any>P% (the "
             "median\n"
-            "of an op): when the whole interval of the growth lies above P; an op with one sample has none "
+            "of an op): when the whole interval of the growth is above P; an op with one sample has none "
             "and\n"
             "goes by its size; may be repeated")
         ->check([](const std::string& text) {
@@ -97,9 +97,9 @@ class DiffReport : public Report {
     return before > 0 ? Number((after / before - 1) * 100) : Number();
   }
 
-  // Of a duration: one cycle by rounding, and what the clock model of a capture leaves open for half of the
-  // run; the other half may hold the tail, which has no later sample. A model that knows less than a
-  // microsecond knows nothing of durations: they are cycles of one card then.
+  // Error of a duration: one cycle by rounding, and the bound of a capture's clock model that holds for half of
+  // the run; the other half may hold the tail, which has no later sample. A bound above a microsecond is useless
+  // for durations, which are then cycles of one card.
   static double bound_us(const std::string& source, const ClockBounds& clocks) {
     constexpr double kMostNs = 1000;
     double bound_ns = 0;

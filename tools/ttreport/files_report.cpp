@@ -234,8 +234,8 @@ class FilesReport : public Report {
   // Throws program::UsageError when `path`, which will be written, is an input.
   void refuse_input(const fs::path& path) const { program::refuse_output_over_input(path, inputs_); }
 
-  // Before anything is written: what is read, and what is copied, is an input. A side file that stands in its place
-  // already is input and output at once, and stays. (NoC traces are named by what is read; they are held against
+  // Before anything is written: what is read, and what is copied, is an input. A side file that is already in its
+  // place is input and output at once, and stays. (NoC traces are named by what is read; they are held against
   // the inputs one by one.)
   void refuse_inputs(const fs::path& logs, bool from_log) {
     inputs_ = report::input_files(run_options_);
@@ -262,7 +262,7 @@ class FilesReport : public Report {
     for (const fs::path& output : outputs) refuse_input(output);
   }
 
-  // NocTraces wants the run's table of zones, which is there once reading has begun.
+  // NocTraces needs the run's table of zones, which exists once reading has begun.
   class LateNoc : public report::Listener {
    public:
     explicit LateNoc(std::optional<markers::MetalDate> date) : date_(date) { make(); }
@@ -290,7 +290,7 @@ class FilesReport : public Report {
     std::optional<report::NocTraces> traces_;
   };
 
-  // What tt-npe makes of the traces, where it is to be had.
+  // The results of tt-npe on the traces, if it is installed.
   int fill_from_npe(const fs::path& logs, size_t traces, report::Run& run) const {
     if (traces == 0) return ReportExit::kOk;
     if (npe_program_.empty())
@@ -334,8 +334,8 @@ class FilesReport : public Report {
     log.commit();
   }
 
-  // As ttexport leaves it beside a device log. A log that is only copied has the one that stands beside it,
-  // and one that an earlier report left goes: it would be taken for this one's.
+  // As ttexport leaves it beside a device log. A log that is only copied has the one beside it.
+  // One that an earlier report left is removed, because it would be taken for this one's.
   void losses_beside(const fs::path& log, bool copied, const report::Run& run, const DeviceCsv& csv) const {
     if (!copied) {
       put_losses_beside(log, csv, run.account.losses);
@@ -399,7 +399,7 @@ class FilesReport : public Report {
             (logs / kLog).string() + " does not have 15 columns; the report has it as it is"),
             place(logs / kLog, folder_ / kLog);
     }
-    // ttnn-visualizer wants a file of this name; it does not look into it.
+    // ttnn-visualizer requires a file of this name and does not read it.
     if (!fs::exists(logs / kTracy, ignored)) Output(logs / kTracy, false).commit();
     bring({logs / kTracy, folder_ / kTracy});
     for (const Copy& picture : npe_pictures()) bring(picture);  // of an earlier run, or of this one

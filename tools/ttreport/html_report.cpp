@@ -1,4 +1,4 @@
-// ttreport html: one page that holds everything and asks for nothing.
+// ttreport html: one self-contained page that makes no requests.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -165,7 +165,7 @@ class HtmlReport : public Report {
     return it == data["opindex"].end() ? -1 : it->get<int64_t>();
   }
 
-  // Empty: the host's side did not say it.
+  // Empty if the host's side did not send it.
   static std::string name_of(const OpReport& report, int64_t row) {
     if (row < 0) return {};
     const std::string& code = report.rows[static_cast<size_t>(row)].op.code;

@@ -64,7 +64,7 @@ class PageTime {
   double of_host(uint64_t raw_ns) const {
     return static_cast<double>(static_cast<int64_t>(raw_ns - origin_ns_));
   }
-  // Whether a chip counts from its own first zone beside others that do not.
+  // True if a chip counts from its own first zone beside others that do not.
   bool mixed(const HostBars& host) const {
     size_t own = 0;
     for (const auto& [chip, cycles] : first_cycles_) own += !clock_.raw_ns(chip, cycles);
@@ -91,7 +91,7 @@ class Lanes {
       std::stable_sort(shown.begin(), shown.end(),
                        [](const Shown& a, const Shown& b) { return a.span->begin < b.span->begin; });
   }
-  // Where the markers of a loss would be. A lane without zones is made for it.
+  // The place of the markers of a loss. A lane without zones is made for it.
   LaneKey of_loss(const shm::LossRecord& r) {
     for (const uint8_t twin : {uint8_t{0}, uint8_t{1}})
       if (const LaneKey key{r.device, r.core_x, r.core_y, LogRisc::erisc, twin}; lanes_.contains(key)) {
@@ -106,7 +106,7 @@ class Lanes {
     return key;
   }
   const std::map<LaneKey, std::vector<Shown>>& all() const { return lanes_; }
-  // The host's lanes stand in front of the chips, each chip's row of programs in front of its lanes.
+  // The host's lanes come before the chips, each chip's row of programs before its lanes.
   void behind(size_t host_lanes) { host_lanes_ = host_lanes; }
   size_t host_lanes() const { return host_lanes_; }
   size_t number_of(const LaneKey& key) const {
@@ -212,7 +212,7 @@ struct Bars {
   }
 };
 
-// What a bar is: its name, source and kind, each once.
+// The labels of bars: name, source and kind, each once.
 class BarNames {
  public:
   BarNames(const Run& run, json& data) : run_(run), names_(data["zonenames"]) {}

@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// What is known of one collector's run on one device.
+// State of one collector's run on one device.
 struct SessionLosses {
   std::string device;
   uint32_t chip = 0;
@@ -140,7 +140,8 @@ class LossReport : public Report {
         ->capture_default_str();
     command.footer(
         "Markers of the lane with from < time < to may be missing, no others. Precision: exact (words), "
-        "bounded\n(launches, at most), unknown. A lane that is still in doubt at the end has no end.");
+        "bounded\n(launches, at most), unknown. An interval that is still open at the end of the run has no "
+        "end.");
   }
 
   int run() override {

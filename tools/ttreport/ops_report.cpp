@@ -29,7 +29,7 @@ class OpsReport : public Report {
     add_input_options(command, run_options_);
     command.get_option("--from")->description(
         command.get_option("--from")->get_description() +
-        ".\nSeveral tables of ops are several hosts: their devices are numbered on");
+        ".\nSeveral tables of ops are several hosts: their devices are numbered consecutively");
     command
         .add_option("--start-signpost,--signpost", options_.start_signpost,
                     "show what follows the first signpost of this name")
@@ -73,7 +73,8 @@ class OpsReport : public Report {
     command.add_option("--group-by", group_by_, "summary by op, memory of input 0 (default), or category")
         ->check(program::one_of({"op", "memory", "category"}))
         ->take_last();
-    command.add_flag("--no-stack-by-in0", no_stack_by_in0_, "the same as --group-by op, which goes first");
+    command.add_flag("--no-stack-by-in0", no_stack_by_in0_,
+                     "the same as --group-by op, which takes precedence");
     command.add_flag("--classic-colors", classic_, "picture of the summary without colours by category");
     command.add_option(
         "--summary-file,--stacked-csv", summary_file_,
@@ -123,7 +124,7 @@ class OpsReport : public Report {
     const TextSink put = [](std::string_view part) { std::fwrite(part.data(), 1, part.size(), stdout); };
     OpsLook l = look();
     if (const size_t lines = terminal_lines(STDOUT_FILENO); lines && !rows_) {
-      // The prompt and what is said on stderr are on the terminal as well.
+      // The prompt and stderr share the terminal.
       for (const std::string& remark : report.remarks) count_line(remark);
       l.page = lines > said_lines_ + 1 ? lines - said_lines_ - 1 : 1;
       if (l.width == 0) l.width = 80;

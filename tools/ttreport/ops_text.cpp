@@ -157,7 +157,7 @@ class Selection {
   Records<size_t> rows_{64 << 10};
 };
 
-// What each part of the text is about, found in one pass over the rows.
+// The data of each part of the text, found in one pass over the rows.
 struct Parts {
   explicit Parts(const OpsLook& look)
       : table(look.rows), host(look.rows), gaps(look.rows), matmuls(look.rows), slow(look.top_slow) {}
@@ -241,7 +241,7 @@ std::string verdict_text(const Totals& t) {
   return text + "; from first start to last end " + thousands(t.span_us, 1) + " \u03bcs\n";
 }
 
-// The verdict stands right behind the first colon.
+// The verdict follows the first colon.
 std::string with_ink(std::string text, const Totals& t, const OpsLook& look) {
   const size_t at = text.find(": ") + 2;
   const size_t size = t.verdict.empty() ? text.find_first_of("\n(", at) - at : t.verdict.size();
@@ -393,7 +393,7 @@ std::string wrapped(const std::string& text, size_t width) {
   return out;
 }
 
-// What a page leaves out, and how to see it.
+// Names what a page leaves out, and the option that shows it.
 std::string not_on_page(const Parts& parts, size_t shown, size_t groups_left, const OpsLook& look) {
   std::string text = shown < parts.table.all() ? "These " + std::to_string(shown) + " of " +
                                                      std::to_string(parts.table.all()) + " ops take longest. "

@@ -25,7 +25,7 @@ std::string summary_text(const std::vector<report::StackedRow>& rows, report::Gr
                          const OpsLook& look);
 
 struct OpsSummary {
-  std::vector<report::StackedRow> rows;  // empty: none is wanted
+  std::vector<report::StackedRow> rows;  // empty: not requested
   report::GroupBy by = report::GroupBy::memory;
   bool by_device = false;
 };

@@ -20,7 +20,7 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
       ->required();
   command.add_option("--host", o.host,
                      "directory with tracy_ops_data.csv and tracy_ops_times.csv (default: beside the input)");
-  command.add_flag("--device-only", o.no_host, "leave the host's data aside");
+  command.add_flag("--device-only", o.no_host, "ignore the host's data");
   command
       .add_option("--child-functions", o.children,
                   "A,B: zones of the host in a capture whose time within an op is a column of their own")
@@ -44,16 +44,16 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
       .add_option(
           "--threads", o.threads,
           "of a capture or live source: 1: everything in one thread. From 2 on decoding has a thread beside\n"
-          "the report's, and all but one of so many unpack a capture ahead. The report is the same")
+          "the report's, and all but one of these threads unpack a capture ahead. The report is the same")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   constexpr program::UnitRange kBudget{1, uint64_t{1} << 40};
   program::add_size_option(command, "--memory", o.budget,
-                           "for what is held before it goes to disk (default: 64MiB)", kBudget);
+                           "memory for rows before they go to disk (default: 64MiB)", kBudget);
 }
 
 void add_arch_option(CLI::App& command, std::string& arch) {
-  command.add_option("--arch", arch, "wormhole, blackhole, bh20 or n1, where the input does not say")
+  command.add_option("--arch", arch, "wormhole, blackhole, bh20 or n1, if the input does not name it")
       ->take_last()
       ->check([](const std::string& name) {
         return report::architecture(name)

@@ -14,7 +14,7 @@ void add_arch_option(CLI::App& command, std::string& arch);
 void refuse_outputs_over_inputs(const report::RunOptions& options,
                                 std::initializer_list<std::string> outputs);
 report::Run read_with_progress(report::RunOptions& options, const report::RunListeners& listeners = {});
-// Prints on stderr what a person should know; the exit code that the source deserves.
+// Prints the run's remarks on stderr; returns the exit code for the source.
 int report_remarks(const report::Run& run);
 // `e`: of a damaged source the name may be gone, else the command line is wrong.
 int refuse_name(int code, const report::UnknownName& e);

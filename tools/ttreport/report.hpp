@@ -19,7 +19,7 @@ inline int say(int code, std::string_view sentence) {
 class Report {
  public:
   virtual ~Report() = default;
-  // Adds the report's options to its subcommand. What they are bound to lives as long as the report.
+  // Adds the report's options to its subcommand. The report owns the variables that they are bound to.
   virtual void options(CLI::App& command) = 0;
   // After the command line was read; the exit code. May throw SourceError and OutputError.
   virtual int run() = 0;

@@ -22,7 +22,7 @@ constexpr ReportEntry kReports[] = {
     {"threads", "when threads of the host ran and waited, of `ttcollect run --context-switches`",
      make_threads_report},
     {"files", "the files that tt-metal's tools leave, for the programs that read them", make_files_report},
-    {"sql", "a question to a database of `ttexport --format sqlite`, in SQL", make_sql_report},
+    {"sql", "query a database of `ttexport --format sqlite` in SQL", make_sql_report},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// ttreport sql: a question to a database of `ttexport --format sqlite`. Nothing can be written by it.
+// ttreport sql: queries a database of `ttexport --format sqlite`. It cannot write.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -51,14 +51,15 @@ class SqlReport : public Report {
                         : "SELECT m.type, m.name, group_concat(c.name, ' ') AS columns FROM sqlite_schema m, "
                           "pragma_table_info(m.name) c WHERE m.type IN ('table', 'view') GROUP BY m.name "
                           "ORDER BY m.type, m.name";
-    // Whether the file is a database shows here, and not as a mistake in the query.
+    // A file that is no database fails here, and not as a mistake in the query.
     database.prepare("SELECT count(*) FROM sqlite_schema").next();
     std::string rest;
     try {
       Statement statement = database.prepare(query, &rest);
       if (rest.find_first_not_of(" \t\r\n;") != std::string::npos)
-        throw program::UsageError("one statement is answered, and behind it stands: " + rest);
-      if (statement.columns() == 0) throw program::UsageError("'" + query + "' is no question; SELECT ...");
+        throw program::UsageError("only one statement is allowed; after it there is: " + rest);
+      if (statement.columns() == 0)
+        throw program::UsageError("'" + query + "' returns no rows; use SELECT ...");
       json_ ? print_json(statement) : csv_ ? print_csv(statement) : print_table(statement);
     } catch (const SqlError& e) {
       if (!e.wrong_statement) throw;

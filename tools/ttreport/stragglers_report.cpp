@@ -62,7 +62,7 @@ void draw_lateness(const JobReport& job, const std::string& path) {
   picture.text(12, 38, "against the median over the cards of the job; ops by time, the longest first", 9,
                kDim);
   for (size_t o = 0; o < ops.size();
-       ++o) {  // names stand one below the other, each with a line to its column
+       ++o) {  // names are listed one below the other, each with a line to its column
     const double x = kLeft + kCellWidth * (static_cast<double>(o) + 0.5),
                  y = 54 + static_cast<double>(o % 10) * 13;
     picture.box(x, y, 0.5, kAbove - y - 2, kDim);

@@ -45,7 +45,7 @@ class ThreadsReport : public Report {
                  from_ +
                      " has no context switches; `ttcollect run --context-switches` records them where the "
                      "workload's "
-                     "Tracy client may see them");
+                     "Tracy client may read them");
     if (json_.empty())
       print(threads);
     else

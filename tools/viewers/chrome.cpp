@@ -90,7 +90,7 @@ void Chrome::device(const Session& s) {
 
 void Chrome::name_lane(const TimelineLane& is, const std::string& name, uint32_t tid, unsigned place) {
   constexpr unsigned kPlaces = 4 + RowPacker::kMostRows, kRiscs = 8;
-  const uint64_t core = (is.core_y + 1u) << 8 | is.core_x;  // the chip's rows stand before
+  const uint64_t core = (is.core_y + 1u) << 8 | is.core_x;  // the chip's rows come before
   metadata("thread_name", pid_of(is), tid, R"("name":")" + is.core() + " " + draw::for_json(name) + "\"");
   metadata("thread_sort_index", pid_of(is), tid,
            R"("sort_index":)" + std::to_string((core * kRiscs + is.risc) * kPlaces + place));

@@ -4,7 +4,8 @@
 //   X   a zone, in the order of starts; B, E where start and end came in different launches' words; programs of a
 //       chip and losses of a lane, in rows of their own
 //   host threads are threads of their processes above the chips: B, E, and i for messages; s, f from an op's zone to its
-//   first program; frames and locks are X of rows of their own. A reader that goes by names and arguments ends no zone whose E says more: what came late is an i.
+//   first program; frames and locks are X of rows of their own. A reader that goes by names and
+//   arguments ends no zone whose E has more: what came late is an i.
 //
 //   i   data, events, flaws     C  counters     M  names and order of lanes     s, f  from a program to its cores
 //
@@ -43,7 +44,7 @@ class Chrome : public TimelineWriter {
 
  private:
   static constexpr uint64_t kMostChips = 256;  // a chip is a process of its number and 1
-  // What is the same in every event of a label.
+  // The text that is the same in every event of a label.
   struct Label {
     std::string name;  // ,"name":"...","cat":"...","loc":"..."
     std::string bare;  // the same without the name
@@ -71,7 +72,7 @@ class Chrome : public TimelineWriter {
   HostPids pids_{kMostChips};
   std::vector<uint64_t> process_pids_;               // by number
   std::vector<std::vector<std::string>> host_open_;  // as open_, by thread
-  // What the E of each zone repeats that was begun with a B: by lane, innermost last.
+  // The fields of a B that the E of its zone repeats: by lane, innermost last.
   std::vector<std::vector<std::string>> open_;
 };
 

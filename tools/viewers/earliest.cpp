@@ -68,7 +68,7 @@ class WindowSearch : public TimelineWriter {
   void end() override {}
 
   Earliest found;
-  std::vector<Interval> first;  // matches by begin, as many as were asked for
+  std::vector<Interval> first;  // matches by begin, as many as were requested
   uint64_t matches = 0;
   uint64_t least = ~uint64_t{0}, most = 0;  // host ids or replays there are
 

@@ -1,4 +1,4 @@
-// What must be known of a source before it is read for good: its earliest time, and the window that a user named. Reads
+// Facts of a source that are needed before the main pass: its earliest time, and the window that a user named. Reads
 // the source once.
 #pragma once
 #include <cstdint>

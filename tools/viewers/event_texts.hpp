@@ -1,4 +1,4 @@
-// What NoC events and hardware counters say, for viewers: a name of type and target, and the fields apart. tt-metal's
+// Texts of NoC events and hardware counters for viewers: a name of type and target, and the separate fields. tt-metal's
 // own log has packed numbers in their place.
 #pragma once
 #include <cstdint>
@@ -36,8 +36,8 @@ struct EventText {
 
 class EventTexts {
  public:
-  // Of a frame's markers that need it. Valid until the next call. A device log has one column for data, and says
-  // itself what a counter is: of it only NoC events of one word are taken apart.
+  // Of a frame's markers that need it. Valid until the next call. A device log has one column for data, and names
+  // its counters itself: of it only NoC events of one word are unpacked.
   std::span<EventText> of(const FrameEvents& frame);
 
  private:

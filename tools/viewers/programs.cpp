@@ -64,7 +64,7 @@ Programs::Open& Programs::of(const FrameEvents& f, uint32_t lane, std::optional<
   for (const uint64_t number : numbers) {
     Open& open = open_[number];
     const bool in = std::binary_search(open.lanes.begin(), open.lanes.end(), lane);
-    if (!begin_ns && (in || !nearest)) nearest = &open;  // it goes on
+    if (!begin_ns && (in || !nearest)) nearest = &open;  // it continues
     if (!begin_ns || in) continue;
     const uint64_t apart = std::max(*begin_ns, open.is.begin_ns) - std::min(*begin_ns, open.is.begin_ns);
     if (apart < distance) distance = apart, nearest = &open;

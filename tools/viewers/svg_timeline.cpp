@@ -13,7 +13,7 @@ constexpr double kLeft = 180, kWidth = 1000, kRight = 40, kTop = 64, kStep = 11,
 constexpr size_t kLettersOfName = 32;
 constexpr uint32_t kRanksOfLane = 2 + RowPacker::kMostRows, kRanksOfThread = 1 + RowPacker::kMostRows,
                    kBehindThreads = 1u << 30;
-constexpr double kNarrowest = 0.4;  // of what is drawn, so that it can be seen
+constexpr double kNarrowest = 0.4;  // of what is drawn, so that it is visible
 
 std::string duration(uint64_t ns) {
   return draw::duration_label(static_cast<double>(ns), 4);
@@ -25,7 +25,7 @@ std::string colour(uint32_t rgb) {
   return text;
 }
 
-// What fits `letters` characters; a cut name ends in a dot, and not within a UTF-8 character.
+// The part that fits `letters` characters; a cut name ends in a dot, and not within a UTF-8 character.
 std::string fitting(const std::string& name, size_t letters) {
   if (name.size() <= letters) return name;
   size_t shown = letters - 1;
@@ -275,10 +275,10 @@ std::vector<const SvgTimeline::Lane*> SvgTimeline::shown_lanes() {
   return shown;
 }
 
-// Of an empty window.
+// The message for an empty window.
 std::string SvgTimeline::where_markers_are() const {
-  if (!before_ns_ && !after_ns_) return "nothing lies in this window, and there is no marker outside of it";
-  std::string text = "nothing lies in this window; ";
+  if (!before_ns_ && !after_ns_) return "no marker is in this window, and there is none outside of it";
+  std::string text = "no marker is in this window; ";
   if (before_ns_)
     text += "the last marker before it is at " + duration(*before_ns_ - std::min(*before_ns_, origin_ns_));
   if (after_ns_)

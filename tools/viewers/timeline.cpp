@@ -313,7 +313,7 @@ void Timeline::count_launch(Chip& chip, Lane& lane, const FrameEvents& f) {
 
 // Of a window, what the lane with the most launches has more than the one that had the most before: so all
 // windows add up to the programs there were, though lanes start a program in different windows. Windows
-// without a launch have no entry; a zero stands for each row of them.
+// without a launch have no entry; each row of them is one zero.
 void Timeline::report_programs_per_s(Chip& chip, uint64_t last) {
   auto it = chip.programs.begin();
   for (; it != chip.programs.end() && it->first <= last; ++it) {
@@ -401,7 +401,7 @@ void Timeline::report_losses(Chip& chip, uint64_t until_ns) {
 }
 
 void Timeline::report_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns) {
-  // What a reader did not get may have been of any lane. A card has hundreds that never run anything: those are
+  // Chunks that a reader did not get may have been of any lane. A card has hundreds that never run anything: those are
   // counted, and shown by no lane each.
   const bool readers =
       record.cause == shm::LossCause::reader_lapped || record.cause == shm::LossCause::file_damaged;

@@ -1,8 +1,8 @@
-// What every viewer's format needs between the pipeline and its own bytes: lanes, names, host times in
+// The common part of viewers' formats, between the pipeline and their own bytes: lanes, names, host times in
 // nanoseconds, paired zones, programs, counters and losses. A viewer's format is a TimelineWriter.
 //
 // Times are nanoseconds of CLOCK_MONOTONIC_RAW as the clock model gives them. A device without a clock model
-// has its cycles instead, at its nominal clock; which it is, device() says.
+// has its cycles instead, at its nominal clock; device() returns which.
 #pragma once
 #include <map>
 #include <memory>
@@ -52,7 +52,7 @@ inline bool has_payload(markers::MarkerType type) {
   return type == MarkerType::zone_total || type == MarkerType::ts_data || type == MarkerType::ts_data_16b;
 }
 
-// What a marker of a frame has beyond its label. Ask for markers in rising order.
+// The data of a frame's marker beyond its label. Markers must be requested in rising order.
 class MarkerExtras {
  public:
   explicit MarkerExtras(const TimelineFrame& f)
@@ -79,7 +79,7 @@ struct TimelineRow {
   uint32_t chip = 0;
   SpanKind kind = SpanKind::program;
   std::string name;                    // within its chip or core
-  const TimelineLane* lane = nullptr;  // the row stands beside it; null: above the cores of the chip
+  const TimelineLane* lane = nullptr;  // the row is beside it; null: above the cores of the chip
   uint32_t rank = 0;                   // among the rows of its lane or chip
 };
 struct TimelineSpan {
@@ -92,7 +92,7 @@ struct TimelineSpan {
   uint64_t from = 0;            // a HostZoneBegin::flow or EventText::flows that leads here; 0: none
 };
 
-// What another profiler recorded of a program (tools/other_profilers): cycles of the card's tiles.
+// Another profiler's record of a program (tools/other_profilers): cycles of the card's tiles.
 struct ProfilerRecord {
   std::string card;  // live name
   uint32_t number = 0;
@@ -122,7 +122,7 @@ class TimelineWriter : public HostWriter {
   virtual void frame(const TimelineLane& lane, const TimelineFrame& frame) = 0;
   virtual void span(const TimelineRow& row, const TimelineSpan& span) = 0;
   virtual void value(const TimelineCounter& counter, uint64_t ns, double value) = 0;
-  // What people should see where it happened: epochs, the quality of the clock model.
+  // Notes at the place where they happened: epochs, the quality of the clock model.
   virtual void note(uint32_t chip, uint64_t ns, const std::string& text) = 0;
   virtual void end() = 0;
   virtual std::vector<std::string> remarks() const { return {}; }
@@ -139,9 +139,9 @@ class Timeline : public Format {
   void clock(uint32_t chip, const collect::ClockMap& map) override;
   void telemetry(uint32_t chip, const shm::TelemetryRecord& record) override;
   void host(std::span<const uint64_t> chunk) override;
-  // What the host side called programs, where another file than the source has it.
+  // Names of programs from the host side, if another file than the source has them.
   OpNames& op_names() { return host_.names(); }
-  // A row of them stands below the programs of their card. Before the source is read.
+  // A row of them is below the programs of their card. To be called before the source is read.
   void add_records(std::vector<ProfilerRecord> records) { records_ = std::move(records); }
   // Nothing has come for a while: what waits for later events of its thread waits no longer.
   void quiet() { host_.release(*writer_, true); }
@@ -227,7 +227,7 @@ class Timeline : public Format {
   void report_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span);
   void note_epoch(Chip& chip, const FrameEvents& frame);
   void note_bound(Chip& chip, const collect::ClockSegment& segment);
-  // Those that ended before `until_ns`; open ones with ~0.
+  // Reports losses that ended before `until_ns`; ~0 includes open ones.
   void report_losses(Chip& chip, uint64_t until_ns);
   void report_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns);
   std::pair<uint64_t, uint64_t> times_of(const Chip& chip, const shm::LossRecord& record) const;

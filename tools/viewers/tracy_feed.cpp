@@ -28,7 +28,7 @@ constexpr const char* kSaidOf66 =
 constexpr uint64_t kBeforeFirstNs = 100'000'000;  // of the trace, before the earliest marker that was found
 constexpr uint64_t kScannedMarkers = 2'000'000;   // while looking for it
 constexpr milliseconds kKeepAliveEvery{5000};
-constexpr milliseconds kLastRest{10'000};  // for a server to ask its last questions, or to take what is left
+constexpr milliseconds kLastRest{10'000};  // for a server to send its last questions, or to take what is left
 constexpr milliseconds kQuietAfter{500};   // without a chunk: what waits for later events is shown
 constexpr milliseconds kMayBeIdle{2000};   // a live source, before its server gets a message of that
 constexpr unsigned kChunksALook = 64;      // between two polls of questions and at the reader's losses

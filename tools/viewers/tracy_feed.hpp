@@ -23,7 +23,7 @@ struct TracyFeed {
   bool growing = false;            // captures may still be written, and may not be there yet
   Filter filter;
   std::optional<markers::MetalDate> metal_date;
-  // What `from` does not say itself of names of programs, and sentences on what could not be read; none: nothing.
+  // Adds names of programs that `from` itself lacks, and sentences on what could not be read; may be null.
   void (*add_names)(const std::vector<std::string>& from, OpNames& to,
                     std::vector<std::string>& remarks) = nullptr;
 };
@@ -35,8 +35,8 @@ enum class FeedEnd : uint8_t {
   source_lacks,  // it did, but the source is damaged or lacks chunks
 };
 
-// Serves sources that are there, or with `growing` may come. Goes on until `stop` is set, or after one server with `once`. A server that is connected then gets the rest
-// of what there is. Sentences go to `say`. Throws SourceError, tracy::ListenError.
+// Serves sources that are there, or with `growing` may come. Returns once `stop` is set, or after one server with `once`. A server
+// that is connected then gets the rest of what there is. Sentences go to `say`. Throws SourceError, tracy::ListenError.
 FeedEnd feed_tracy(const TracyFeed& options, const volatile std::sig_atomic_t& stop,
                    void (*say)(const std::string& sentence));
 

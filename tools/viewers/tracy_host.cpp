@@ -38,7 +38,7 @@ void TracyTimeline::host_plot(const HostPlot& plot) {
   stream_.plot_config(key, false);
 }
 
-// What follows is of this thread. Null: a trace cannot hold that time.
+// Items that follow are of this thread. Null if a trace cannot hold that time.
 TracyTimeline::HostLane* TracyTimeline::host_lane(const HostThread& thread, uint64_t ns) {
   client_.answer();
   HostLane& row = host_lanes_[thread.number];

@@ -11,7 +11,7 @@ inline constexpr uint32_t kOwnThread = 1, kFirstLane = 16, kFirstRowThread = 1u 
                           kFirstHostThread = 1u << 29, kFirstHostRowThread = 3u << 28;
 inline constexpr uint64_t kFirstPlot = 0x100, kFirstHostPlot = uint64_t{1} << 32;
 
-// The host side stands in front of the chips: a thread, what it waited for, the next thread, then what is of a process.
+// The host side comes before the chips: a thread, what it waited for, the next thread, then what is of a process.
 inline constexpr int32_t kFirstHostRank = -(1 << 30), kHostThreadRanks = 1 + RowPacker::kMostRows,
                          kBehindHostThreads = kFirstHostRank + (1 << 29);
 

@@ -17,7 +17,7 @@ constexpr size_t kMostLanes = (tracy::kMostThreads - kFirstLane) / 2;
 constexpr uint64_t kMayGoBackNs = 2'000'000'000;  // servers take 2^31 ns for a wrap of the counter
 constexpr size_t kFlaws = 4;
 
-// Lanes stand in this order; a chip's rows before its cores, a lane's behind it.
+// Lanes are in this order; a chip's rows before its cores, a lane's behind it.
 int32_t rank_of(const TimelineLane& lane) {
   return static_cast<int32_t>((lane.chip & 0x7ff) << 20 | (lane.core_y + 1u) << 12 |
                               uint32_t{lane.core_x} << 4 | uint32_t{lane.risc} << 1);
@@ -34,7 +34,7 @@ uint32_t fork_lane(const TimelineLane& lane, bool aside) {
          (risc == kErisc && lane.risc ? kSecond : 0) | (aside ? kAside : 0);
 }
 
-// Where a value stands among the different ones: how logical coordinates count.
+// The index of a value among the different ones: logical coordinates.
 template <class Of>
 size_t rank_among(const Session& session, uint8_t value, Of of) {
   std::set<uint8_t> smaller;

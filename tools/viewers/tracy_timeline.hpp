@@ -6,16 +6,16 @@
 // Device zones carry no text. Programs and losses are zones of threads of their own in every dialect, and threads of the
 // workload's host side, its frames and its locks are threads in front of the chips.
 //
-// Where a server has a limit (tracy server/TracyWorker.cpp) this is what happens, and a message says how
+// Where a server has a limit (tracy server/TracyWorker.cpp) this is what happens, and a message reports how
 // often:
 //
-//   32,000 source locations      names beyond it share one, and a zone's text says which it is
+//   32,000 source locations      names beyond it share one, and a zone's text has its own name
 //   65,535 threads               lanes beyond it are left out
 //   256 or 65,536 contexts       likewise
 //   a context must not go        a lane that is read more than 2 s behind the others of its core gets a
 //   back by 2 s                  context of its own under the same name
 //   zones of a lane in order     launches that come late are shown on the lane beside it, or left out
-//   39 hours, no earlier zones   what lies outside is left out
+//   39 hours, no earlier zones   what is outside is left out
 #pragma once
 #include <memory>
 #include <set>
@@ -130,9 +130,9 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   std::vector<HostLane> host_lanes_;                                     // by number
   std::vector<uint64_t> host_locations_;                                 // keys, by source; 0: none yet
   std::unordered_map<uint64_t, std::string> plots_;                      // names, by key
-  std::string text_;                                                     // of the span at hand
+  std::string text_;                                                     // of the current span
   std::string
-      frame_text_;  // of a zone of the frame at hand: what all have, of `frame_text_bytes_`, and its own
+      frame_text_;  // of a zone of the current frame: what all have, of `frame_text_bytes_`, and its own
   size_t frame_text_bytes_ = 0;
   uint64_t left_out_lanes_ = 0, left_out_late_ = 0, left_out_times_ = 0, left_out_spans_ = 0,
            left_out_host_ = 0, overflown_names_ = 0;

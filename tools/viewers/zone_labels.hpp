@@ -1,4 +1,4 @@
-// What viewers call a marker: name, source, kind and colour, each distinct one numbered once.
+// The labels of markers in viewers: name, source, kind and colour, each distinct one numbered once.
 //
 // Names that hold the number of a launch (dispatch zones) are not labels: there would be no end of them.
 #pragma once
@@ -84,7 +84,7 @@ class ZoneLabels {
   std::deque<ZoneLabel> labels_;
   std::map<std::tuple<std::string, std::string, uint32_t, uint16_t, ZoneKind, uint32_t>, uint32_t> numbers_;
   std::map<std::pair<const markers::ZoneNames*, std::string_view>, Lane> lanes_;  // by processor
-  // Whose lane was asked for last: frames of a processor come in a row.
+  // The lane that was requested last: frames of a processor come in a row.
   struct Of {
     const markers::ZoneNames* names = nullptr;
     markers::CoreKind core_kind{};

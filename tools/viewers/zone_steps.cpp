@@ -64,7 +64,7 @@ void ZoneSteps::end(uint32_t index) {
   if (zone.crossed) aside_.emplace_back(zone.step, step);
 }
 
-// What lies above an ending zone has not ended yet. Begun in an earlier frame it is out and must be closed.
+// Zones above an ending zone have not ended yet. Begun in an earlier frame it is out and must be closed.
 void ZoneSteps::cross_above(size_t at) {
   for (size_t above = open_.size(); --above > at;) {
     if (open_[above].start != kNoMarker) {

@@ -4,7 +4,7 @@
 // markers it consists of, never completed by guessing:
 //
 //   no_end    a start whose end never came. Known within its frame: a mark. Its begin is out already (a zone
-//             of an earlier frame): an end without a marker, at the last time seen on the lane
+//             of an earlier frame): an end without a marker, at the last time read on the lane
 //   no_start  an end without a start: a mark
 //   overlap   a start and an end that reach across another zone's: a zone `aside`, on a lane beside this one,
 //             so that both times are true. What does not nest there either: two marks

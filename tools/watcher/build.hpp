@@ -1,9 +1,9 @@
-// What becomes of watcher, profiler and delays when kernels and firmware are built: which delay is compiled in, what the cache of
+// Models the build of kernels and firmware with watcher, profiler and delays: which delay is compiled in, what the cache of
 // built files has from before, and what does not fit into the processor's memory.
 //
 // Sizes are a model of ours: the sum of what each part adds to BRISC's text, so chosen that profiler and watcher together do not fit by
-// default, whichever helpers are kept out of line, as tt-metal's maintainers say of both architectures (tt-metal issue 37013). Which
-// reduced set fits is a matter of bytes on silicon: `brisc_text_bytes` says where the limit is here. No size was measured.
+// default, whichever helpers are kept out of line, as tt-metal's maintainers report of both architectures (tt-metal issue 37013). Which
+// reduced set fits is a matter of bytes on silicon: `brisc_text_bytes` is the limit here. No size was measured.
 #pragma once
 #include "tools/watcher/settings.hpp"
 
@@ -24,7 +24,7 @@ struct Built {
   uint32_t delay_cycles = 0;  // compiled in; what a delayed transaction waits
   uint32_t brisc_text_bytes = 0;
   bool from_cache = false;
-  // What a transaction is delayed by when its mask has its bit set: nothing without watcher and sanitiser.
+  // The delay of a transaction whose mask has its bit set: 0 without watcher and sanitiser.
   uint32_t delays_by() const { return sanitises ? delay_cycles : 0; }
 };
 
@@ -33,7 +33,7 @@ struct BuildError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What distinguishes builds; builds of one key share their files. The delay is part of it for each kind of transaction that names
+// The key of a build; builds of one key share their files. The delay is part of it for each kind of transaction that names
 // cores, and only then (rtoptions.hpp, get_compile_hash_string).
 std::string build_key(const Settings& settings, const BuildOptions& options);
 

@@ -8,8 +8,8 @@ namespace {
 constexpr uint32_t kFeedback = 3;  // field behind the masks
 
 // Of a core's record, from the mailbox's base: the same for Tensix and Ethernet cores, since the two kinds' mailboxes are alike up to what
-// follows the watcher's block. tt-metal's headers of M1, M2 and M3 say so of both kinds; M4's place on Ethernet cores follows from its
-// profiler's place there, which lies as far before the Tensix one as M3's does.
+// follows the watcher's block. tt-metal's headers of M1, M2 and M3 show it for both kinds; M4's place on Ethernet cores follows from its
+// profiler's place there, which is as far before the Tensix one as M3's.
 constexpr struct {
   const char* mailbox;
   uint32_t offset;

@@ -18,7 +18,7 @@ std::vector<card::Coord> ethernet_channels(std::string_view arch);
 
 using Masks = std::array<uint32_t, kTransactions>;  // bit i: processor i waits before such a transaction
 
-// What the host writes for a chip: masks of the cores that the settings list, of workers and of Ethernet cores. Others get zeros.
+// The masks that the host writes for a chip: those of the cores that the settings list, of workers and of Ethernet cores. Others get zeros.
 std::map<LogicalCore, Masks> worker_masks(const Settings& settings, int chip);
 std::map<LogicalCore, Masks> ethernet_masks(const Settings& settings, int chip);
 

@@ -1,4 +1,4 @@
-// What tt-metal's environment variables say of its watcher and of debug delays, read as tt-metal reads them: with its grammar and
+// tt-metal's environment variables of its watcher and of debug delays, read as tt-metal reads them: with its grammar and
 // with what that makes of mistakes (tt-metal llrt/rtoptions.cpp, hal.cpp, 2026;
 // docs/reference/debug-delays.md). Nothing here corrects what a user meant.
 #pragma once
@@ -44,7 +44,7 @@ struct DelayFeature {
 struct Settings {
   bool watcher = false;
   uint64_t interval_ms = 0;
-  bool delay_named = false;  // TT_METAL_WATCHER_DEBUG_DELAY is there, whatever it says
+  bool delay_named = false;  // TT_METAL_WATCHER_DEBUG_DELAY is set, to any text
   uint32_t delay_cycles = 0;
   bool noinline_helpers = false;
   std::set<std::string>

@@ -1,5 +1,5 @@
 // The beginning of the watcher's block in a core's mailbox: whether the watcher is on, and a waypoint of each processor, up to four letters
-// that say where it was last (tt-metal dev_msgs.h, watcher_msg_t; waypoint.h). What follows them is not emulated, but for the delays' record
+// for the place that it passed last (tt-metal dev_msgs.h, watcher_msg_t; waypoint.h). What follows them is not emulated, but for the delays' record
 // (record.hpp).
 #pragma once
 #include <optional>

@@ -359,7 +359,7 @@ TEST(Decoder, a_repeated_slot_keeps_its_repaired_time) {
   EXPECT_TRUE(second[0].flags & kDuplicate);
   EXPECT_EQ(second[0].time_cycles, first[0].time_cycles);
   EXPECT_EQ(second[2].type, MarkerType::zone_total);
-  EXPECT_EQ(second[2].time_cycles, first[0].time_cycles);  // a total stands at its FW start
+  EXPECT_EQ(second[2].time_cycles, first[0].time_cycles);  // a total has the time of its FW start
 }
 
 // Dispatch kernels run for minutes: their FW start is no measure for what a later quick push brings.
@@ -468,7 +468,7 @@ TEST(Decoder, a_damaged_sentinel_is_no_reason_to_repair_the_frame_it_belongs_to)
   EXPECT_EQ(d.odd().repaired_times, 0u);
 }
 
-// ID_HH = 0x80000000 says that the frame is not valid yet (tt-metal kernel_profiler.hpp); an overrun never
+// ID_HH = 0x80000000 marks a frame that is not valid yet (tt-metal kernel_profiler.hpp); an overrun never
 // writes it.
 TEST(Decoder, an_unset_word_is_no_damaged_sentinel) {
   Log log = Log().frame(1, 100000, 200000).frame(2, 300000, 400000);

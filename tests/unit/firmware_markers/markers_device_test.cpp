@@ -31,7 +31,7 @@ struct Machine {
     std::fill(l1.begin(), l1.end(), 0x5a5a5a5a);
   }
 
-  // The control vector at 0x100, the buffers right behind it, and room to see what runs over the last one.
+  // The control vector at 0x100, the buffers right behind it, and room to detect an overrun of the last one.
   uint32_t control_address() const { return 0x100; }
   uint32_t buffer_address() const { return 0x100 + 4 * F.control_words; }
   uint32_t load(uint32_t address) {
@@ -430,7 +430,7 @@ TEST(DeviceHeader, mid_2025_one_full_log_silences_the_riscs_after_it) {
   fill_briscs_log(m, brisc, ncrisc, 2, 125);
   EXPECT_EQ(m.words[kG1.host_end], 512u) << "no guaranteed part either";
   EXPECT_EQ(m.words[kG1.dropped], 1u);
-  EXPECT_EQ(m.words[kG1.host_end + 1], 24u) << "the index says it is there";
+  EXPECT_EQ(m.words[kG1.host_end + 1], 24u) << "by the index it is there";
   EXPECT_EQ(std::count(m.steps.begin(), m.steps.end(), "push1"), 0) << "but it is not";
   EXPECT_EQ(m.words[kG1.run_counter], 2u);
   Machine<kG1Narrow> older;
@@ -438,7 +438,7 @@ TEST(DeviceHeader, mid_2025_one_full_log_silences_the_riscs_after_it) {
   Profiler<Machine<kG1Narrow>, kG1Narrow> old_ncrisc(older, 1, kLogWords * 4);
   fill_briscs_log(older, old_brisc, old_ncrisc, 1, 125);
   fill_briscs_log(older, old_brisc, old_ncrisc, 2, 125);
-  EXPECT_EQ(std::count(older.steps.begin(), older.steps.end(), "push1"), 1) << "each judged by itself";
+  EXPECT_EQ(std::count(older.steps.begin(), older.steps.end(), "push1"), 1) << "each checked by itself";
   EXPECT_EQ(older.words[kG1Narrow.host_end + 1], 24u);
 }
 

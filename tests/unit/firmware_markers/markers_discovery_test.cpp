@@ -1,4 +1,4 @@
-// Discovery on L1 images typed by hand: what is accepted, and that every refusal says why.
+// Discovery on L1 images typed by hand: what is accepted, and that every refusal has a reason.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -209,7 +209,7 @@ TEST(Discovery, two_generations_that_fit_are_refused_until_one_is_named) {
   Image image("wormhole_b0");
   image.place(layout("G3"), 0x10 + 2784);
   const uint32_t control = image.place(layout("G4"), 0x10 + 2784);
-  // Make G3 fit as well: its identity word lies inside G4's vector, in the unused end indices.
+  // Make G3 fit as well: its identity word is inside G4's vector, in the unused end indices.
   image.at(control + 4 * layout("G3").format.control_words + 8) = layout("G3").format.identity(0, kFlat, 0);
   image.at(control + 4 * layout("G4").format.device_end) = 0;  // G3 has a DRAM address there
   const Discovery d = image.discover();

@@ -87,7 +87,7 @@ TEST_F(LogAccounts, what_was_dropped_lies_behind_the_last_frame_that_surely_fitt
   EXPECT_FALSE(a.gaps[0].to);
 }
 
-// A packet of another RISC lies over the first words of the head.
+// A packet of another RISC overwrites the first words of the head.
 TEST_F(LogAccounts, an_overwritten_head_is_believed_where_a_launch_has_its_id) {
   Words log = run_of(1, 1000) + run_of(2, 2000);
   log[16] = device::marker_high(device::kZoneEnd, 5, kLogBase >> 32);
@@ -101,7 +101,7 @@ TEST_F(LogAccounts, an_overwritten_head_is_believed_where_a_launch_has_its_id) {
   EXPECT_EQ(a.gaps[0].from, kLogBase + 1090);
 }
 
-// Payload over word 0 has no valid bit: nothing shows that a head is there but what lies behind.
+// Payload over word 0 has no valid bit: only the words after it show that a head is there.
 TEST_F(LogAccounts, a_head_that_looks_like_none_costs_its_own_frame_alone) {
   Words log = run_of(1, 1000) + run_of(2, 2000) + run_of(3, 3000);
   log[16] = 0x12345678;

@@ -38,7 +38,7 @@ Words head_of(uint64_t time) {
   return words;
 }
 
-// A frame of packets of all types. The seed decides all of it.
+// A frame of packets of all types. It depends on the seed alone.
 Words random_frame(Dice& random) {
   uint64_t time = (uint64_t{random()} << 32 | random()) & (kClockMask >> 1);
   Words words = head_of(time);

@@ -48,7 +48,7 @@ class RandomLog {
     to.insert(to.end(),
               {sentinel, damaged ? static_cast<uint32_t>(overrun) : 0,
                lane_.format->identity(lane_.risc, lane_.flat_id, static_cast<uint32_t>(dice_() % 4)), host_});
-    // the low half of the clock began again between the two reads of the start, as far as can be seen.
+    // the low half of the clock began again between the two reads of the start, by the words read.
     const bool rolled_over = odd();
     if (rolled_over) time_ = (((time_ >> 32) + 1) << 32 | dice_() % 0x200) & kClockMask;
     const uint64_t start = later();

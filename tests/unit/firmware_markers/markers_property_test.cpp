@@ -235,7 +235,7 @@ std::vector<Event> events_of(const Batch& batch) {
   return out;
 }
 
-// One epoch after another, as a reader that examines `stride` launches at a time sees them.
+// One epoch after another, as read by a reader that examines `stride` launches at a time.
 template <const Format& F>
 void play(uint32_t seed, bool roll_overs) {
   SCOPED_TRACE("seed " + std::to_string(seed) + " G" + std::to_string(F.generation));
@@ -322,7 +322,7 @@ std::vector<uint32_t> some_log(uint32_t seed, uint32_t risc) {
   return world.logs[risc];
 }
 
-// Words by what became of them: heads of frames, packets and padding, and what the decoder says it skipped.
+// Words by what became of them: heads of frames, packets and padding, and what the decoder reports as skipped.
 // Their sum must be the length of the log: nothing vanishes, nothing is counted twice.
 void expect_every_word_accounted(std::span<const uint32_t> words, const LaneDecoder& decoder,
                                  const Batch& batch) {
@@ -398,7 +398,7 @@ TEST(Property, damaged_words_crash_nothing_and_are_accounted_for) {
   }
 }
 
-// A frame is believed only when all of it has landed. The index is ahead of the data; what has not landed
+// A frame is accepted only when all of it has landed. The index is ahead of the data; what has not landed
 // reads as what the epoch before left there. Stale tails and payloads are not compared: no word of theirs can
 // be checked.
 TEST(Property, a_frame_that_is_still_landing_is_never_believed) {
@@ -445,7 +445,7 @@ TEST(Property, a_frame_that_is_still_landing_is_never_believed) {
               frame_end <= landed ||
               std::equal(words.begin(), words.begin() + static_cast<ptrdiff_t>(frame_end), truth.begin()))
               << "RISC " << int(r) << ": " << landed << " of " << end << " words landed, a frame ending at "
-              << frame_end << " was believed";
+              << frame_end << " was accepted";
           // And it ends where it really ends.
           ASSERT_TRUE(frame_end == end || frame_starts(truth, frame_end, {&kG4, r, kFlatOfAll}))
               << "RISC " << int(r) << ": " << landed << " of " << end << " words landed, cut short at "

@@ -222,7 +222,7 @@ class Reference {
   Found found;
 };
 
-// What verify_frame says of the frame at `at`: its markers and length, or nothing.
+// The result of verify_frame for the frame at `at`: its markers and length, or nothing.
 struct VerifiedRun {
   size_t end;
   size_t markers;
@@ -347,7 +347,7 @@ class OddLog {
     slot(kZoneEnd, odd() ? some_time() : end - 1);
   }
   void frame() {
-    const bool repeats = below(5) == 0;  // the launch goes on after a quick push
+    const bool repeats = below(5) == 0;  // the launch continues after a quick push
     const uint64_t start = launch_start_ = repeats ? launch_start_ : some_time();
     if (!repeats) ++host_;
     const size_t at = words.size();

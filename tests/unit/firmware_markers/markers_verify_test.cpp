@@ -1,4 +1,4 @@
-// verify_frames and recovered_frame: which words of a log may be believed.
+// verify_frames and recovered_frame: which words of a log may be accepted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ struct Verified {
   Walk walk;
 };
 
-// The first frame of an epoch, announced and not landed, where the last one delivered still stands.
+// The first frame of an epoch, announced and not landed, where the last one delivered still is.
 TEST(Verify, a_frame_with_its_end_is_the_last_of_its_launch) {
   const Words words = run(1, 1000, 2);
   const Verified first(words, {});
@@ -133,8 +133,8 @@ TEST(Verify, nothing_is_clean_and_changes_nothing) {
   EXPECT_TRUE(same(v.digest, known_until(7)));
 }
 
-// Index before data: zeros, or what the log held before the host rewound it, lie where the frame will be. The
-// frame before may have to wait too, as only a frame behind it says where it ends.
+// Index before data: zeros, or what the log held before the host rewound it, are where the frame will be. The
+// frame before may have to wait too, as only a frame after it shows where it ends.
 void expect_last_refused(const Words& before, const Words& fresh, const Words& older, size_t granule) {
   ASSERT_TRUE(Verified(before + fresh, known_until(500)).walk.clean);
   const Verified first(before, known_until(500));
@@ -318,7 +318,7 @@ TEST(Verify, the_wrap_of_the_clock_does_not_refuse_a_frame) {
   EXPECT_EQ(v.digest.last_time, 599u);
 }
 
-// The digest behind a frame without a time says "known" but has no time to compare with.
+// The digest after a frame without a time is "known" but has no time to compare with.
 TEST(Verify, a_frame_behind_a_first_frame_without_a_time_is_accepted_whatever_the_clock) {
   for (const uint64_t clock :
        {uint64_t{100000}, uint64_t{1} << 42, (uint64_t{1} << 43) + 100000, kClockMask - 5000}) {

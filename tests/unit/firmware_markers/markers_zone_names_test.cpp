@@ -93,7 +93,7 @@ TEST(ZoneNames, two_strings_of_one_hash_are_both_kept_and_ambiguous) {
   EXPECT_TRUE(names.add_zone_string(second));
   EXPECT_TRUE(names.ambiguous(hash));
   EXPECT_EQ(names.size(), 2u);
-  EXPECT_EQ(*names.find(hash), *parse_zone_string(first)) << "the first source seen";
+  EXPECT_EQ(*names.find(hash), *parse_zone_string(first)) << "the first source read";
 }
 
 TEST(ZoneNames, a_name_that_begins_with_a_processor_runs_on_no_other) {
@@ -127,7 +127,7 @@ TEST(ZoneNames, choosing_between_strings_of_one_hash) {
   names.add_zone_string(colliding("NCRISC-FW"));
   EXPECT_EQ(names.choose(hash, "NCRISC").source->name, "NCRISC-FW");
   EXPECT_FALSE(names.choose(hash, "NCRISC").undecided);
-  EXPECT_EQ(names.choose(hash, "TRISC_1").source->name, "BRISC-FW") << "none fits: the first seen";
+  EXPECT_EQ(names.choose(hash, "TRISC_1").source->name, "BRISC-FW") << "none fits: the first read";
   EXPECT_TRUE(names.choose(hash, "TRISC_1").undecided);
   names.add_zone_string(colliding("STEP"));
   EXPECT_TRUE(names.choose(hash, "NCRISC").undecided) << "STEP may run anywhere";

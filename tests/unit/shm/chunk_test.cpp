@@ -34,7 +34,7 @@ SpanEntry& span(std::vector<uint64_t>& chunk, size_t i) {
   return reinterpret_cast<SpanEntry*>(chunk.data() + 8)[i];
 }
 
-// Takes everything apart that check_chunk() accepted; asan sees a step outside.
+// Takes everything apart that check_chunk() accepted; asan detects a step outside.
 uint64_t take_apart(const std::vector<uint64_t>& chunk) {
   uint64_t sum = 0;
   for (const char c : body_of(chunk)) sum += static_cast<unsigned char>(c);
@@ -146,7 +146,7 @@ TEST(Chunk, whatever_bit_is_flipped_what_passes_comes_apart) {
     ++passed;
     take_apart(chunk);
   }
-  EXPECT_GT(passed, 1000);  // the words themselves and the digests are not judged here
+  EXPECT_GT(passed, 1000);  // the words themselves and the digests are not checked here
 }
 
 TEST(Chunk, random_bytes_that_pass_come_apart) {

@@ -38,7 +38,7 @@ TEST(ClockTable, a_length_that_cannot_be_is_refused) {
   EXPECT_FALSE(read_clock_table(t.control, t.slots.get(), words));
 }
 
-// Every version holds its own number throughout, in a length that it decides: a mixture would show.
+// Every version holds its own number throughout, in a length that depends on it: a mixture would show.
 TEST(ClockTable, readers_see_whole_versions_that_never_go_back) {
   Table t;
   constexpr uint64_t kVersions = 20000;

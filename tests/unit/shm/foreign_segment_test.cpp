@@ -19,7 +19,7 @@ using Next = Reader::Next;
 constexpr size_t kCountersAt = 512, kStandingAt = 1024, kStandingBytes = 1024, kRingAt = 2048,
                  kRingBytes = 4096;
 
-// A small sound segment in an allocation of exactly its size, so that asan sees any step outside.
+// A small sound segment in an allocation of exactly its size, so that asan detects any step outside.
 struct Fake {
   explicit Fake(size_t size = kRingAt + kRingBytes) : total(size) {
     void* at = nullptr;
@@ -203,7 +203,7 @@ TEST(ForeignSegment, counters_are_found_by_their_labels_wherever_they_are) {
   EXPECT_EQ(Reader(fake.span(), StartAt::oldest).counter(Counter::markers), 17u);
 }
 
-// Between oldest and tail lies never more than the ring holds (see ring_test).
+// Between oldest and tail there is never more than the ring holds (see ring_test).
 TEST(ForeignSegment, a_tail_further_ahead_than_the_ring_is_long_is_damage) {
   Fake fake;
   fake.fill();

@@ -54,7 +54,7 @@ class Losing {
 
 using Account = std::map<uint64_t, LossRecord>;
 
-// Takes what there is; false when the reader says that no more will come.
+// Takes what there is; false when the reader reports that no more will come.
 bool take(shm::Reader& reader, Account& account, unsigned wait_ms = 0) {
   for (std::vector<uint64_t> chunk;;) {
     const auto next = reader.next(chunk, wait_ms);

@@ -1,10 +1,10 @@
 // Every interleaving of a small case of the ring: a writer that publishes and overwrites, readers that copy
-// and validate, a writer that dies after any of its stores, and a reader that adopts what is left.
+// and validate, a writer that is killed after any of its stores, and a reader that adopts what is left.
 //
 // The real ring.cpp runs here with its atomic accesses replaced by ones that a schedule orders. The writer
 // never loads what others store, so its stores are recorded once, in their order; a reader then runs with so
-// many of them done before each of its loads as the schedule says. Readers store nothing: what one of them
-// sees does not depend on another, so all interleavings with two readers are pairs of those with one; a
+// many of them done before each of its loads as in the schedule. Readers store nothing: what one of them
+// reads does not depend on another, so all interleavings with two readers are pairs of those with one; a
 // smaller case with two of them is run as it is, each on a stack of its own. Order is sequential here; that
 // the memory order suffices is ring.hpp's proof and ring_threads_test's business.
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ struct World {
   alignas(64) uint64_t ring[kRingWords] = {};
 };
 
-// A record that says of every word which record it is of.
+// A record whose every word holds the record's number.
 void publish(RingWriter& writer, uint64_t number, uint64_t bytes) {
   uint64_t* at = writer.claim(bytes);
   for (uint64_t w = 1; w < bytes / 8; ++w) store_word(at + w, number * 1000 + w);
@@ -95,7 +95,7 @@ uint64_t number_of(const std::vector<uint64_t>& chunk) {
   return number;
 }
 
-// A full ring, and the stores of a writer that goes on in it: overwriting, with padding at the end.
+// A full ring, and the stores of a writer that continues in it: overwriting, with padding at the end.
 struct Case {
   explicit Case(uint64_t more, bool announces = false) {
     RingWriter writer(world.control, world.ring);
@@ -133,7 +133,7 @@ struct Outcome {
   bool damaged = false;
 };
 
-// A reader that takes what comes while `schedule` lasts and everything after it. `until`: the writer dies
+// A reader that takes what comes while `schedule` lasts and everything after it. `until`: the writer is killed
 // after so many stores.
 Outcome read_under(Case& c, const std::vector<size_t>& schedule, size_t until, bool from_newest) {
   c.world = c.start;
@@ -153,7 +153,7 @@ Outcome read_under(Case& c, const std::vector<size_t>& schedule, size_t until, b
   Outcome o;
   std::vector<uint64_t> chunk;
   for (unsigned turn = 0; turn < 100; ++turn) {
-    // Who knows that the writer is dead goes by the tail, as Reader does.
+    // A reader of a dead writer's ring reads up to the tail, as Reader does.
     const bool dead = load > schedule.size();
     const Poll poll = dead ? cursor.next_before(cursor.tail(), chunk) : cursor.next(chunk);
     if (poll == Poll::record) o.numbers.push_back(number_of(chunk));
@@ -221,7 +221,7 @@ TEST(RingSchedules, a_writer_that_dies_after_any_store_leaves_whole_records) {
     all_schedules(until, 3, schedule, [&](const std::vector<size_t>& s) {
       if (testing::Test::HasFatalFailure()) return;
       expect_sound(read_under(c, s, until, false), 0,
-                   "dies after " + std::to_string(until) + ", " + text_of(s));
+                   "killed after " + std::to_string(until) + ", " + text_of(s));
     });
     const Outcome adopted = read_under(c, {until}, until, false);
     expect_sound(adopted, 0, "adopted after " + std::to_string(until));
@@ -255,12 +255,12 @@ TEST(RingSchedules, a_writer_that_dies_before_it_announces_loses_nothing_that_it
     all_schedules(until, 3, schedule, [&](const std::vector<size_t>& s) {
       if (testing::Test::HasFatalFailure()) return;
       expect_sound(read_under(c, s, until, false), adopted.numbers.back(),
-                   "dies after " + std::to_string(until) + ", " + text_of(s));
+                   "killed after " + std::to_string(until) + ", " + text_of(s));
     });
   }
 }
 
-// A reader that stops before each of its loads, until it may go on.
+// A reader that stops before each of its loads, until it may continue.
 class SteppedReader {
  public:
   SteppedReader(Case& c, const bool& settled)
@@ -304,7 +304,7 @@ class SteppedReader {
   ttc::sim::Fiber fiber_;
 };
 
-// 'W': the writer's next store, 'A' and 'B': a reader's next load. The writer dies after `until` stores; then
+// 'W': the writer's next store, 'A' and 'B': a reader's next load. The writer is killed after `until` stores; then
 // both read on, and a third one adopts what is left.
 void run_together(Case& c, const std::string& order, size_t until, const Outcome& adopted) {
   c.world = c.start;
@@ -322,7 +322,7 @@ void run_together(Case& c, const std::string& order, size_t until, const Outcome
   }
   while (done < until) store();
   settled = true;
-  const std::string what = order + ", dies after " + std::to_string(until);
+  const std::string what = order + ", killed after " + std::to_string(until);
   for (SteppedReader* reader : {&a, &b}) {
     const Outcome o = reader->to_the_end();
     expect_sound(o, adopted.numbers.back(), what);

@@ -366,8 +366,8 @@ TEST(Ring, store_bytes_pads_the_last_word_with_zeros) {
   }
 }
 
-// Whatever the ring's bytes and positions say, a reader answers within a bounded number of steps and reads no
-// byte outside the array (the array is exactly as large as the ring: asan sees the rest).
+// Whatever the ring's bytes and positions are, a reader answers within a bounded number of steps and reads no
+// byte outside the array (the array is exactly as large as the ring: asan detects a step outside).
 Poll follow(const RingControl& control, std::span<const uint64_t> words, int limit = 10000) {
   RingCursor reader(control, words);
   reader.to_oldest();

@@ -87,11 +87,11 @@ void crash_after(const std::string& name, uint64_t chunks, int how = SIGKILL) {
     auto* writer = new SegmentWriter(name, "emu:x", 77, small());
     writer->add_standing(ChunkKind::session, "{}");
     for (uint64_t i = 0; i < chunks; ++i) publish(writer->ring(), i);
-    writer->ring().claim(4096);  // dies in the middle of a claim
+    writer->ring().claim(4096);  // killed in the middle of a claim
   });
 }
 
-// The labels stand in the enumeration's order; two lists that grew apart once gave counters each other's
+// The labels are in the enumeration's order; two lists that grew apart once gave counters each other's
 // names.
 TEST(Counters, are_labelled_by_their_own_names) {
   EXPECT_STREQ(label(Counter::sweeps), "sweeps");

@@ -96,7 +96,7 @@ class Agent {
   }
 
  private:
-  // What is in the rings already is published, too, where it does not come faster than it is read.
+  // Rows that are in the rings already are published, too, unless they come faster than they are read.
   void stop_when_read(int status) {
     const uint64_t now = collect::monotonic_now_ns();
     if (!stop_until_ns_) stop_until_ns_ = now + kLastWordsNs;
@@ -109,7 +109,7 @@ class Agent {
     return std::max(now, spool_.earlier().epoch + 1);
   }
 
-  // What an earlier agent of this run had read and not spooled, and what passed meanwhile.
+  // Rows that an earlier agent of this run had read and not spooled, and those that passed meanwhile.
   void lost_between() {
     LossRow row;
     row.from_ns = spool_.earlier().to_ns, row.to_ns = collect::raw_now_ns();
@@ -144,10 +144,10 @@ class Agent {
     report_state();
   }
 
-  // The latest says it all, so that one that is not stored is not tried again. The sender's thread waits for its own.
+  // The latest state is complete, so a state that is not stored is not sent again. The sender's thread waits for its own answers.
   void report_state() { bus_.publish(rows_subject(o_.who, "state"), to_text(state())); }
 
-  // The dictionary is the reader's thread's own; states are asked for on others.
+  // The dictionary belongs to the reader's thread; states are requested on others.
   void note_op_names() {
     std::vector<std::string> lines = host_.codes().lines();
     const std::lock_guard lock(names_mutex_);

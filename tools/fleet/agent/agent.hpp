@@ -1,4 +1,4 @@
-// What runs beside a collector: reads its rings like any other reader, publishes rows, keeps the clock, and obeys commands.
+// The agent beside a collector: reads its rings like any other reader, publishes rows, keeps the clock, and executes commands.
 #pragma once
 #include <csignal>
 #include <cstdint>

@@ -89,7 +89,7 @@ tools::RankClock ClockKeeper::during(uint64_t from, uint64_t to, size_t most) co
   if (history_of_ == last.reference)
     for (const tools::ClockPoint& p : history_.all())
       if (p.raw_ns > from && p.raw_ns < to) between.push_back(p);
-  // Within a minute the lines say more of the past than its own points did.
+  // Within a minute the lines bound a past instant more narrowly than its own points did.
   const ClockOffset first = clock_.at(from);
   tools::ClockPoint begin{from, first.offset_ns, first.bound_ns};
   if (history_of_ == last.reference && history_.at(from).bound_ns < begin.bound_ns) begin = history_.at(from);

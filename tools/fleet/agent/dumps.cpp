@@ -32,7 +32,7 @@ std::string collector_program() {
   return !error && fs::exists(beside, error) ? beside.string() : "ttcollect";
 }
 
-// Its exit code (127: it cannot be started) and what it said.
+// Its exit code (127: it cannot be started) and its output.
 int run_and_hear(std::vector<std::string> words, std::string& said) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return 127;
@@ -100,7 +100,7 @@ void Dumps::cut(const std::string& id, uint64_t at_raw_ns, uint64_t last_ns, Ans
     answer.ok = false;
     answer.text = why;
   };
-  if (at_raw_ns > collect::raw_now_ns() + kFarNs) return no("the instant lies more than a minute ahead");
+  if (at_raw_ns > collect::raw_now_ns() + kFarNs) return no("the instant is more than a minute ahead");
   std::error_code error;
   fs::create_directories(directory_, error);
   if (error) return no(directory_ + " cannot be made: " + error.message());

@@ -16,7 +16,7 @@ class HostSegments {
 
   // Attaches to those that are there by now.
   void find();
-  // What has come since the last time.
+  // Reads the chunks that have come since the last call.
   void read();
 
  private:

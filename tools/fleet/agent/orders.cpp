@@ -78,7 +78,7 @@ void Orders::log(const std::string& line) const {
 
 void Orders::take(const Message& message) {
   const std::lock_guard lock(mutex_);
-  if (waiting_.size() >= kMostWaiting) return;  // who asked gets no answer, and says so
+  if (waiting_.size() >= kMostWaiting) return;  // the client gets no answer and reports that
   waiting_.push_back(message);
   changed_.notify_all();
 }
@@ -197,7 +197,7 @@ void Orders::send_progress() {
                encode_progress({place_.who.rank, ops_, static_cast<uint64_t>(end), offset.reference}));
 }
 
-// Every rank hears the command, this one included.
+// Every rank receives the command, this one included.
 void Orders::fired(const std::string& why) {
   const uint64_t now = collect::raw_now_ns();
   {

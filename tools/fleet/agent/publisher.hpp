@@ -1,4 +1,4 @@
-// Rows into batches, once a second, and their account: each row has a position, which goes on without a gap.
+// Rows into batches, once a second, and their account: each row has a position; positions are consecutive.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ class Publisher {
   void add(const LossRow& row) { put(std::get<1>(kinds_), row, row.from_ns, row.to_ns); }
   void add(const ClockRow& row) { put(std::get<2>(kinds_), row, row.raw_ns, row.raw_ns); }
   void add(const TelemetryRow& row) { put(std::get<3>(kinds_), row, row.raw_ns, row.raw_ns); }
-  // What has come since the last time, into the spool. False: nothing has.
+  // Moves rows that have come since the last call into the spool. False if there are none.
   bool flush();
 
   uint64_t made() const;

@@ -48,7 +48,7 @@ bool Sender::finish(uint64_t linger_ns) {
   lock.unlock();
   changed_.notify_all();
   thread_.join();
-  // What made way is known to the next agent by rows in the spool.
+  // The next agent gets dropped positions from rows in the spool.
   account_for_drops();
   publisher_.flush();
   return spool_.batches() == 0;
@@ -70,8 +70,8 @@ void Sender::rest(uint64_t ns) {
   woken_ = false;
 }
 
-// A publish whose answer did not come may have been stored: what the stream holds last of each subject says whether. A stream's
-// window of message ids alone would end after minutes.
+// A publish whose answer did not come may have been stored: the last message of each subject in the stream shows whether it was. A
+// stream's window of message ids alone would end after minutes.
 bool Sender::prepare() {
   const uint64_t connection = bus_.connections();
   if (connection == prepared_for_) return true;

@@ -22,7 +22,7 @@ class Sender {
   ~Sender();
 
   void wake();
-  // No batch will come: sends what is left, for so long at most. True: all of it is stored.
+  // To be called after the last batch: sends the rest, within the given time. True if all of it is stored.
   bool finish(uint64_t linger_ns);
 
   uint64_t rows_stored() const { return stored_; }

@@ -1,6 +1,6 @@
 // Conditions on a rank's rows that make every rank of the job cut its flight recorder. Pure: time is the time of the rows.
 //
-//   p99:OP>5%   the 99th percentile of an op's last minute lies so much above that of its last hour; OP: a name, a host id, or * for each
+//   p99:OP>5%   the 99th percentile of an op's last minute is so much above that of its last hour; OP: a name, a host id, or * for each
 //   step>100ms  the time between the first ops of two replays of a trace
 //   lag>10ms    this rank ended its n-th op so much later than the first rank did
 #pragma once

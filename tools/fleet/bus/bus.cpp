@@ -122,7 +122,7 @@ void end_bus_threads() {
   nats_CloseAndWait(kMostMs);
 }
 
-// What a subscription refers to is given back by its last callback.
+// The last callback of a subscription frees the objects that it refers to.
 void Bus::listen(Client& client, const std::shared_ptr<Subscribed>& subscribed) {
   using Held = std::shared_ptr<Subscribed>;
   auto held = std::make_unique<Held>(subscribed);
@@ -188,7 +188,7 @@ void Bus::open() {
 
   auto fresh = std::make_shared<Client>();
   natsStatus status = natsConnection_Connect(&fresh->connection, made);
-  // Of the signatures that libnats 3.4.1 makes with good credentials servers refuse about one in a hundred (measured: 5 of 500
+  // Servers refuse about one in a hundred of the signatures that libnats 3.4.1 makes with good credentials (measured: 5 of 500
   // connections, each accepted when tried again). Wrong credentials are refused each time.
   constexpr int kMoreSignatures = 3;
   for (int more = 0;
@@ -198,13 +198,14 @@ void Bus::open() {
   if (status == NATS_OK) came();
   if (status != NATS_OK && !(options_.patient && status == NATS_NOT_YET_CONNECTED)) {
     std::string why = words_of(status);
-    // What a server that refuses this side's certificate looks like from here: it hangs up in the middle of the greeting.
+    // A server that refuses the client's certificate closes the connection in the middle of the greeting.
     const bool hung_up =
         why.find("Expected 'PONG', got ''") != std::string::npos || why.find("SSL_") != std::string::npos;
     if (hung_up && why.find("handshake") == std::string::npos)
       why += options_.certificate.empty()
-                 ? "; the server has hung up: does it want a certificate of this side (--cert, --key)?"
-                 : "; the server has hung up: is this side's certificate of an authority that it knows?";
+                 ? "; the server closed the connection: it may require a client certificate (--cert, --key)"
+                 : "; the server closed the connection: it may not accept the authority of the client "
+                   "certificate";
     if (!options_.patient) throw BusError("the bus " + options_.url + " cannot be reached: " + why);
     note(why);
     return;

@@ -24,7 +24,7 @@ struct BusOptions {
   std::string name;                         // of this connection, for the server's lists
   std::string credentials;                  // file of a user's JWT and seed
   std::string authority, certificate, key;  // PEM files of TLS
-  bool patient = false;                     // goes on while no server is there; else that is an error
+  bool patient = false;                     // retries while no server answers; else that is an error
 };
 
 struct Message {
@@ -33,7 +33,7 @@ struct Message {
   uint64_t sequence = 0;  // in its stream
 };
 
-// What a stream keeps.
+// The limits of a stream.
 struct StreamLimits {
   uint64_t max_bytes = 0;  // 0: as the account allows
   uint64_t max_age_ns = 0;
@@ -47,7 +47,7 @@ class Bus {
   // Throws BusError.
   explicit Bus(const BusOptions& options);
   ~Bus();
-  // No handler runs any more, or will. Before what handlers refer to is destroyed.
+  // Stops all handlers. Must be called before objects that handlers refer to are destroyed.
   void close();
   Bus(const Bus&) = delete;
   Bus& operator=(const Bus&) = delete;
@@ -56,13 +56,13 @@ class Bus {
   uint64_t connections() const { return connections_; }  // so far
   // A connection that was refused for good (credentials) is tried again; a patient user calls this now and then.
   void revive();
-  // What the server or the client last complained of; empty: nothing.
+  // The last error of the server or the client; empty if there is none.
   std::string complaint() const;
 
   // Each message on a thread of the client. Messages that a handler is too slow for are dropped by the client, which complains.
   void subscribe(const std::string& subject, Handler handler);
   void publish(const std::string& subject, std::string_view data);  // may be lost; throws nothing
-  // The answer; nothing: none came in time, and complaint() may say why.
+  // The answer; none if none came in time: complaint() may hold the reason.
   std::optional<Message> request(const std::string& subject, std::string_view data, uint64_t timeout_ns);
   // All answers, each to `take`, until `timeout_ns` is over or `enough`, which is called now and then.
   void ask_all(const std::string& subject, std::string_view data, uint64_t timeout_ns,
@@ -81,10 +81,10 @@ class Bus {
   // Makes the stream unless it is there; empty, or why not.
   std::string ensure_stream(const std::string& stream, const std::string& subjects,
                             const StreamLimits& limits);
-  // Whether the stream still holds its first message: limits remove the oldest. Throws BusError.
+  // True if the stream still holds its first message: limits remove the oldest. Throws BusError.
   bool holds_its_beginning(const std::string& stream);
   // Reads what is stored under `subjects` from the beginning (or from `since_ns` of UTC) in its order, until nothing more is
-  // stored or `take` says false. Throws BusError, also when nothing comes for half a minute although there is more.
+  // stored or `take` returns false. Throws BusError, also when nothing comes for half a minute although there is more.
   void read_stream(const std::string& stream, const std::string& subjects, uint64_t since_ns,
                    const std::function<bool(const Message&)>& take);
 

@@ -164,7 +164,7 @@ bool Spool::write(Place& place, const std::string& batch) {
   uint64_t& size = file_bytes_[w.file];
   if (!write_all(w.fd, &h, sizeof h) || !write_all(w.fd, batch.data(), batch.size())) {
     complaint_ = "spool " + directory_ + " takes nothing: " + reason();
-    // What was written of it is cut off; where that fails, too, a new file keeps readers from it.
+    // The part that was written is cut off; if that fails, too, a new file keeps readers from it.
     if (ftruncate(w.fd, static_cast<off_t>(size)) != 0 || lseek(w.fd, 0, SEEK_END) < 0) {
       close(w.fd);
       w.fd = -1;

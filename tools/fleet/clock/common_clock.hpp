@@ -1,8 +1,8 @@
 // One host's clock against the common one, as an interval that holds the true difference. Pure.
 //
 // The common time of a job is CLOCK_MONOTONIC_RAW of the host of rank 0. A round trip bounds the difference without any assumption on the
-// ways there and back: the question left before it came, and the answer came after it left. Where both hosts know their distance to one
-// time scale (discipline.hpp), that gives a second interval. The true difference lies in all of them (offset_lines.hpp).
+// ways there and back: the request left before it came, and the answer came after it left. If the distance of both hosts to one time
+// scale is known (discipline.hpp), that gives a second interval. The true difference lies in all of them (offset_lines.hpp).
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// What the programs that discipline a host's clock know of it: chrony's distance to UTC, ptp4l's to its grandmaster. Texts to values; pure.
+// Reads the output of the programs that discipline a host's clock: chrony's distance to UTC, ptp4l's to its grandmaster. Pure.
 //
 // The kernel's own largest error (adjtimex) is not used: phc2sys (linuxptp clockadj.c, sysclk_set_sync) and systemd-timesyncd set it to 0
 // whenever they adjust, whatever the true error is.
@@ -9,7 +9,7 @@
 
 namespace ttc::fleet {
 
-// A time scale that several hosts may know: UTC, or that of one grandmaster.
+// A time scale that several hosts may share: UTC, or that of one grandmaster.
 inline constexpr uint64_t kNoScale = 0, kUtcScale = 1;
 
 // This host's RAW against a scale.

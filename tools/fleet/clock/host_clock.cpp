@@ -28,7 +28,7 @@ constexpr uint64_t kAgePpm = 10;
 constexpr uint64_t kProgramNs = 1'000'000'000;
 constexpr size_t kMostPrinted = 16 << 10;
 
-// A clock's time less RAW, and how long reading took: what lies between counts as error.
+// A clock's time less RAW, and how long reading took, which counts as error.
 struct Compared {
   int64_t minus_raw_ns = 0;
   uint64_t took_ns = 0;

@@ -33,7 +33,7 @@ class HostClockDiscipline {
   uint64_t next_ns_ = 0;
 };
 
-// What a program prints on its standard output within `most_ns`; empty where it cannot be started, fails, or takes longer: it is killed then.
+// The standard output of a program within `most_ns`; empty if it cannot be started, fails, or takes longer, in which case it is killed.
 std::string printed_by(const std::vector<std::string>& words, uint64_t most_ns);
 
 }  // namespace ttc::fleet

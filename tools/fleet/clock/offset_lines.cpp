@@ -108,7 +108,7 @@ void OffsetLines::add_anyway(const Interval& interval) {
   while (!add(interval)) intervals_.pop_front();
 }
 
-// Frequencies are related within a window only: intervals that no window joins with the instant say nothing of a slope.
+// Frequencies are related within a window only: intervals that no window joins with the instant do not limit the slope.
 std::optional<OffsetLines::Range> OffsetLines::at(uint64_t raw_ns) const {
   if (intervals_.empty()) return std::nullopt;
   const auto far = [&](const Interval& one) {

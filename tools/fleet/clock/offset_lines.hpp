@@ -1,4 +1,4 @@
-// Which differences of two clocks are possible at an instant, where it is known at others that the difference lies in an interval. Pure.
+// Computes which differences of two clocks are possible at an instant, from intervals that hold the difference at other instants. Pure.
 //
 // The difference is a line of time but for what the frequency wanders (tools/ranks/clock_points.hpp): every interval, grown by the wander of
 // its distance in time, is crossed by a line through the true difference. The possible differences are those of all such lines.
@@ -20,10 +20,10 @@ class OffsetLines {
     int64_t low = 0, high = 0;
   };
 
-  // The newest. What is older than kWanderWindowNs is forgotten. False: no line crosses it and all of those that are kept; then nothing
-  // is changed.
+  // Adds the newest. Intervals older than kWanderWindowNs are dropped. False, without a change, if no line crosses it and all of those
+  // that are kept.
   bool add(const Interval& interval);
-  // Forgets the oldest ones until a line crosses all that are left and `interval`.
+  // Drops the oldest ones until a line crosses all that are left and `interval`.
   void add_anyway(const Interval& interval);
   void clear() { intervals_.clear(); }
   bool empty() const { return intervals_.empty(); }

@@ -97,7 +97,7 @@ std::optional<HeldSteps::LateOp> HeldSteps::latest_op_of(uint32_t number) const 
 }
 
 void HeldSteps::op(const MatchedOp& op) {
-  // What each card took since its op before; the op alone where that one was not among those compared.
+  // The time of each card since its previous op; the op alone if the previous one was not among those compared.
   std::vector<double> took;
   took.reserve(op.parts.size());
   for (const OpPart& p : op.parts) {

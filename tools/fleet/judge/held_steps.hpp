@@ -1,9 +1,9 @@
 // How late each card came in each step of a job, and which one held the step up. Pure.
 //
-// Of each op the median over the cards is what it takes, with the gap in front of it; what a card takes longer or shorter moves its lateness.
-// In a collective cards wait for the last one: there a late card takes less, and an early one longer, which is no fault of the early one.
-// Such ops are found by that: what cards take in them falls with their lateness, by as much. They move no lateness, and behind one of them
-// all are equally late again.
+// The time of an op, with the gap before it, is the median over the cards; a card's difference from it changes the card's lateness.
+// In a collective all cards wait for the last one, so a late card takes less time and an early one more. Such ops are recognised by this:
+// in them a card's time falls with its lateness, by the same amount. They change no lateness, and after one of them all cards are
+// equally late again.
 //
 // A step is a replay of a trace, or kOpsAStep ops where there are no replays. The card whose lateness grew most within a step held it up, where
 // that is a material part of the step. How sure that is for the one step: Grubbs' test, of that growth against those of all cards.
@@ -106,7 +106,7 @@ class HeldSteps {
     double ns = 0;
     std::vector<OfCard> cards;
   };
-  // Of what cards take against how late they come.
+  // Of the cards' times against their lateness.
   struct Slope {
     double xy = 0, xx = 0;
     uint64_t pairs = 0;
@@ -128,7 +128,7 @@ class HeldSteps {
   uint64_t ops_ = 0, steps_ = 0;
 };
 
-// The chance that the largest of `values`, drawn from one normal distribution, lies so far from the others. None: fewer than three.
+// The chance that the largest of `values`, drawn from one normal distribution, lies so far from the others. None if there are fewer than three.
 std::optional<double> grubbs_p(const std::vector<double>& values);
 
 }  // namespace ttc::fleet

@@ -25,10 +25,10 @@ class Account {
  public:
   static constexpr size_t kMostGaps = 4096;
 
-  // `from_middle`: what stands before the first rows that come is not missing: it is older than what is read.
+  // `from_middle`: positions before the first rows that come do not count as missing: they are older than what is read.
   explicit Account(bool from_middle = false) : from_middle_(from_middle) {}
 
-  // What of [from, from + rows) is here for the first time: all of it or nothing, as batches are stored whole.
+  // The rows of [from, from + rows) that are here for the first time: all or none, as batches are stored whole.
   bool take(uint64_t from, uint64_t rows);
   void declare_lost(uint64_t from, uint64_t rows) { declared_.push_back({from, from + rows}); }
 
@@ -80,7 +80,7 @@ class Ingest {
   const OpCodes& op_codes() const { return codes_; }       // of all ranks
   uint64_t refused() const { return refused_; }            // messages
   const std::string& why_refused() const { return why_; }  // the last of them
-  // What to add to a rank's RAW at an instant for the common time. Ranks of different references have no common time.
+  // The offset from a rank's RAW to the common time at an instant. Ranks of different references have no common time.
   ClockOffset common_at(const Rank& rank, uint64_t raw_ns) const;
 
  private:

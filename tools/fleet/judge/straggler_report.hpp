@@ -1,4 +1,4 @@
-// What a job's rows show of its cards and ranks, as JSON and as text; the same for rows of a bus and of captures.
+// The report on a job's cards and ranks, as JSON and as text; the same for rows of a bus and of captures.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace ttc::fleet {
 class JobReport {
  public:
   using Json = nlohmann::ordered_json;
-  // What else is done with rows: they are written to a file.
+  // A further consumer of rows, which writes them to a file.
   struct Ears {
     std::function<void(uint32_t rank, const OpRow&, const ClockOffset&)> op;
     std::function<void(uint32_t rank, const LossRow&)> loss;

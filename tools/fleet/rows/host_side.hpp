@@ -1,4 +1,4 @@
-// What the workload's host side says of its device ops: their names, and the steps that it marks. Pure, in bounded memory.
+// Names of device ops, and marked steps, from the workload's host side. Pure, in bounded memory.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -14,7 +14,7 @@ namespace ttc::fleet {
 
 class HostSide {
  public:
-  static constexpr size_t kMostNamed = 1 << 20;  // ops; the older half of more is forgotten
+  static constexpr size_t kMostNamed = 1 << 20;  // ops; above that the older half is dropped
   static constexpr size_t kMostSteps = 4096;
 
   // A host_events chunk; others are passed over.
@@ -22,7 +22,7 @@ class HostSide {
 
   // code_of() the op's name; 0: not known.
   uint32_t code_of_op(uint32_t chip, uint32_t host_id) const;
-  // The number of the marked step in which an instant lies, from 1 and repeating after 65535; 0: in none.
+  // The number of the marked step that holds an instant, from 1 and repeating after 65535; 0: none.
   uint16_t step_at(uint64_t raw_ns) const;
   const OpCodes& codes() const { return codes_; }
   void name(uint32_t chip, uint32_t host_id, std::string_view name);

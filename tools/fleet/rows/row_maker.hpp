@@ -1,4 +1,4 @@
-// Rows of the bus from rows of a reader, with what the host side says of ops. Pure.
+// Makes rows of the bus from rows of a reader, with the ops' names from the host side. Pure.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@ namespace ttc::fleet {
 
 class RowMaker {
  public:
-  // `host` lives as long.
+  // `host` must outlive this object.
   explicit RowMaker(const HostSide& host) : host_(host) {}
 
   // Of one batch of a reader, to whatever adds rows (Publisher); `op` is called for each op besides.

@@ -1,7 +1,7 @@
 // Rows on the bus: a header of 48 bytes and a zstd frame of rows of one size, all little-endian (docs/fleet.md). Pure.
 //
 // A batch is named by session, epoch, kind and the position of its first row: the name is the end of its Nats-Msg-Id, and positions of one
-// session, epoch and kind go on without a gap, so that gaps and repetitions show.
+// session, epoch and kind are consecutive, so that gaps and repetitions show.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +53,7 @@ inline uint64_t op_of(const OpRow& row) {
 
 // Rows of a card that may be missing (cause below 128: shm::LossCause), or rows of the bus that are (see BusLoss).
 struct LossRow {
-  uint64_t id = 0;  // of the card's account; a later row of the same id stands for it
+  uint64_t id = 0;  // of the card's account; a later row of the same id replaces it
   uint64_t from_ns = 0, to_ns = 0;
   uint64_t count = 0;     // words, launches or rows
   uint64_t position = 0;  // of the first row that is missing, where rows are
@@ -126,7 +126,7 @@ std::string encode_batch(RowKind kind, uint64_t session, uint32_t epoch, uint64_
 struct Batch {
   BatchHeader header;
   std::string bytes;  // of the rows
-  // Rows of a later version are longer: what stands behind ours is passed over.
+  // Rows of a later version are longer: bytes after the known fields are skipped.
   template <class Row>
   std::vector<Row> rows() const {
     static_assert(std::is_trivially_copyable_v<Row>);

@@ -31,7 +31,7 @@ struct Command {
 std::string to_text(const Command& command);
 std::optional<Command> parse_command(std::string_view text, std::string& wrong);
 
-// What an agent says of itself: in answer to ls, and as the rows' companion on the subject `state`.
+// The state of an agent: its answer to ls, also published beside the rows on the subject `state`.
 struct AgentState {
   Identity who;
   uint64_t session = 0;
@@ -75,7 +75,7 @@ std::optional<FileChunk> parse_chunk(std::string_view bytes);
 struct ClockAnswer {
   uint64_t reference = 0;
   uint64_t received_ns = 0, sent_ns = 0;  // RAW of the reference
-  // Its distance to a time scale (tools/fleet/clock/discipline.hpp); 0: it knows none.
+  // Its distance to a time scale (tools/fleet/clock/discipline.hpp); 0: none is known.
   uint64_t scale = 0;
   int64_t scale_minus_raw_ns = 0;
   uint64_t scale_bound_ns = ~uint64_t{0};

@@ -1,4 +1,4 @@
-// Who a rank is on the bus: cluster, job, host and rank, from the environment of its launcher. Pure.
+// The identity of a rank on the bus: cluster, job, host and rank, from the environment of its launcher. Pure.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@ bool is_token(std::string_view text);
 struct Identity {
   std::string cluster = "local", job = "default", host = "host";
   uint32_t rank = 0;
-  std::string rank_from;  // the variable that said so; empty: nothing did
+  std::string rank_from;  // the variable that it was read from; empty: none
 
   // As tt-metal's runs on several hosts name their folders: <host>_rank_<N>.
   std::string name() const { return host + "_rank_" + std::to_string(rank); }
@@ -25,7 +25,7 @@ struct Identity {
 
 // Null: the variable is not set.
 using Variable = std::function<const char*(const char*)>;
-// What options say stands over the environment; empty text and a negative rank say nothing.
+// Options take precedence over the environment; empty text and a negative rank are not set.
 struct TypedIdentity {
   std::string cluster, job, host;
   int64_t rank = -1;

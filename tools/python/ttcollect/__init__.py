@@ -6,8 +6,8 @@
         train()
 
 A step is two signposts, step_5_start and step_5_end, as reports expect them. Without a collector (TTCOLLECT_MARKS is not set)
-both do nothing. A mark never waits and never raises: what could not be sent is counted in `lost`, and in memory of `ttcollect run`, which says
-it at its end.
+both do nothing. A mark never waits and never raises: what could not be sent is counted in `lost`, and in memory of `ttcollect run`, which
+reports it at its end.
 """
 import os
 import socket
@@ -86,11 +86,11 @@ if _where:
         return _Step(number)
 
     def start():
-        """Of a run with --paused: collecting from the device starts."""
+        """In a run with --paused: collecting from the device starts."""
         _send("r", "")
 
     def stop():
-        """Collecting from the device stops for good; the program goes on."""
+        """Collecting from the device stops for good; the program continues."""
         _send("s", "")
 else:
     def mark(text):

@@ -25,7 +25,7 @@ class NoProfiler:
 
 def stand_in(partial):
     """In the place of tt-metal's package tracy, for programs that import it to mark or to choose what is traced."""
-    tracy = types.ModuleType("tracy", "Stands in for tt-metal's package tracy (ttcollect).")
+    tracy = types.ModuleType("tracy", "Replaces tt-metal's package tracy (ttcollect).")
     tracy.Profiler = functions.Profiler if partial else NoProfiler
     tracy.signpost = lambda header, message=None: ttcollect.mark(header if message is None else f"{header}\n{message}")
     sys.modules["tracy"] = tracy

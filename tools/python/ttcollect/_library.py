@@ -105,7 +105,7 @@ def loaded():
 
 
 def _load_carried() -> None:
-    """What libttcollect needs, where it lies in the package (a wheel, the tarball): a library is found by its name once it is loaded."""
+    """Loads what libttcollect needs if the package has it (a wheel, the tarball): a library is found by its name once it is loaded."""
     folder = os.path.join(os.path.dirname(os.path.realpath(__file__)), "libs")
     for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         ctypes.CDLL(os.path.join(folder, file))

@@ -21,7 +21,7 @@ for _table, _bytes in lib.SIZES.items():
 UNBOUNDED = 0xFFFFFFFF
 OPEN_END = 0xFFFFFFFFFFFFFFFF
 UNKNOWN_KIND = 255
-# Where 0 is "not known".
+# Fields in which 0 is "not known".
 _TIMES = {"markers": ("host_ns",), "zones": ("begin_ns", "end_ns"), "losses": ("from_ns", "to_ns"), "telemetry": ("host_ns",),
           "ops": ("begin_ns", "end_ns", "kernel_begin_ns", "kernel_end_ns", "core_mean_ns", "core_most_ns")}
 _BOUND_KINDS = np.array(["", "hard", "conditional"], dtype=object)
@@ -31,7 +31,7 @@ _BITS = {"markers": lib.MARKERS, "zones": lib.ZONES, "ops": lib.OPS, "host": lib
 
 
 class Error(RuntimeError):
-    """What cannot be opened or read; one sentence. `status` is that of ttcollect/reader.h."""
+    """A source that cannot be opened or read; one sentence. `status` is that of ttcollect/reader.h."""
 
     def __init__(self, status: int, text: str):
         super().__init__(text)
@@ -66,8 +66,8 @@ class Tables:
     def frame(self, table: str) -> "pandas.DataFrame":
         """A pandas frame of a table. Names, processors and kinds are words; what is not known is NaN or pd.NA; bounds and losses are columns.
 
-        In `zones`, `cycles` (device) and `ns` (host) are durations. In `ops`, `ns` is the duration of the firmware zones, and `name` what the
-        workload's host side called the program (None: it did not). Losses say which part of a lane may lack markers: (from_ns,
+        In `zones`, `cycles` (device) and `ns` (host) are durations. In `ops`, `ns` is the duration of the firmware zones, and `name` the program's
+        name from the workload's host side (None: no name). Losses are the parts of a lane that may lack markers: (from_ns,
         to_ns) in nanoseconds, from_cycles and to_cycles in device cycles.
         """
         import pandas as pd
@@ -139,7 +139,7 @@ def _structs(pointer, count) -> List[Dict[str, Any]]:
 class Run:
     """A live run or a capture. Iterating gives Tables as they come; read() all that is left at once.
 
-    After the end: `whole` (nothing was missed, cut or damaged), `remarks` (sentences that say what was), `account` (counts).
+    After the end: `whole` (nothing was missed, cut or damaged), `remarks` (sentences with the reasons), `account` (counts).
     """
 
     def __init__(self, source: str, tables, follow: bool, from_now: bool, wait_s: float, host_times: bool, threads: int,
@@ -207,7 +207,7 @@ class Run:
             getattr(tables, table).extend(_structs(getattr(batch, table), getattr(batch, table + "_count")))
 
     def next(self, timeout_s: float = 1.0) -> Optional[Tables]:
-        """What came since the last call, at most `timeout_s` seconds later; None at the end. Empty tables: nothing came in time."""
+        """The rows since the last call, at most `timeout_s` seconds later; None at the end. Empty tables: nothing came in time."""
         if self.over:
             return None
         batch, tables = self._next(timeout_s), Tables()
@@ -264,7 +264,7 @@ class Run:
 
 
 class _Rows:
-    """Rows that come in pieces, as one array. Pages of 4 KiB cost more than what is written to them, so the kernel is asked for large ones;
+    """Rows that come in pieces, as one array. Pages of 4 KiB cost more than what is written to them, so large ones are requested;
     the memory grows by moving pages, without a copy."""
 
     _STEP = 2 << 20    # a large page
@@ -302,7 +302,7 @@ def open(source: str, tables=("markers", "zones", "ops", "host"), *, follow: boo
          host_times: bool = True, threads: int = 1, batch_rows: int = 1 << 13) -> Run:
     """Opens "live:NAME", "FILE.ttc" or a comma list of several.
 
-    tables: which are wanted; losses, clocks, telemetry and sessions always come. Live: `follow` to the end of the run or only what is
+    tables: the requested ones; losses, clocks, telemetry and sessions always come. Live: `follow` to the end of the run or only what is
     there, `from_now` without what the ring holds, `wait_s` seconds for it to appear. host_times=False: device cycles only, without
     the delay of the clock model (0.7 s). threads: that unpack a capture ahead. Raises Error.
     """

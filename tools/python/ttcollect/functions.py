@@ -1,4 +1,4 @@
-"""Python functions, and lines where wanted, as zones on the timeline of `ttcollect run`, without the package tracy.
+"""Python functions, and lines if requested, as zones on the timeline of `ttcollect run`, without the package tracy.
 
 `python3 -m ttcollect [-p] [-l] [-m MODULE | SCRIPT] ARGS...` traces a program; within one, `Profiler().enable()` and `disable()` do, as
 those of tt-metal's package tracy. Names are as there: PY_FUNC_name, PY_LINE_name. Functions of the standard library and of
@@ -6,7 +6,7 @@ installed packages are left out.
 
 Zones go by datagram to the socket of marks, some hundred in each (collector/host_side/python_zones.hpp). Nothing here waits while the
 program runs: what the socket does not take is kept, up to MOST_BYTES; beyond it tracing ends, `incomplete` is set, and `ttcollect run`
-says at its end how many zones of the process are missing.
+prints at its end the number of zones of the process that are missing.
 """
 import atexit
 import itertools
@@ -33,7 +33,7 @@ _left_out = tuple({_own + os.sep, *(sysconfig.get_path(of) + os.sep for of in ("
 
 
 class _Thread(threading.local):
-    """What a thread collected since its last datagram."""
+    """The zones of a thread since its last datagram."""
 
     def __init__(self):
         self.stream = _Stream(threading.get_native_id())
@@ -230,7 +230,7 @@ def _renew():
     global _of
     _tracer.begin()
     _of = _Thread()
-    if util := sys.modules.get("multiprocessing.util"):    # its processes end without atexit, and forget their parent's finalizers
+    if util := sys.modules.get("multiprocessing.util"):    # its processes end without atexit, and drop their parent's finalizers
         util.register_after_fork(_tracer, lambda tracer: util.Finalize(tracer, tracer.end, exitpriority=-100))
 
 

@@ -15,7 +15,7 @@ std::string shape(const Tensor& t) {
     out += side ? std::to_string(static_cast<long long>(*side)) : "?";
   }
   if (!t.datatype.empty()) out += " " + t.datatype;
-  // Which device a tensor is said to lie on is no part of what the op does.
+  // The device of a tensor is no part of what the op does.
   std::string place = t.memory;
   if (place.starts_with("DEV_")) {
     const size_t end = place.find('_', 4);

@@ -1,4 +1,4 @@
-// What every core of a chip did, over all programs or one of them.
+// The activity of every core of a chip, over all programs or one of them.
 #pragma once
 #include <map>
 #include <optional>

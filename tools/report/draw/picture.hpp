@@ -1,4 +1,4 @@
-// Pictures as PNG or SVG, drawn with cairo: the name's ending decides. Sizes are in points; a PNG has `scale`
+// Pictures as PNG or SVG, drawn with cairo: by the name's ending. Sizes are in points; a PNG has `scale`
 // pixels to each.
 #pragma once
 #include <cairo.h>

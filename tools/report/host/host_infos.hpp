@@ -1,4 +1,4 @@
-// What describes ops, in a spill (text/spill.hpp): the JSON texts of their messages, of which memory holds only those
+// Descriptions of ops, in a spill (text/spill.hpp): the JSON texts of their messages, of which memory holds only those
 // that were parsed last, and the notes of tt-mlir.
 #pragma once
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace ttc::report {
 
-// What tt-mlir noted about the ops that follow.
+// Notes of tt-mlir about the ops that follow.
 struct MlirNotes {
   std::string location = "loc(unknown)", const_eval = "false", metadata = "{}";
 };

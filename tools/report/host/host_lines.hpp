@@ -29,7 +29,7 @@ inline std::optional<uint32_t> op_id_in(std::string_view text) {
   return number<uint32_t>(colon == std::string_view::npos ? text : text.substr(colon + 1));
 }
 
-// Counts what was left out, and where it was met first.
+// Counts what was left out, with its first place.
 struct Skips {
   std::string name, what;
   bool damage = true;  // not: a whole file may hold it

@@ -9,7 +9,7 @@ namespace ttc::report {
 namespace {
 
 constexpr std::string_view kMlir = "MLIR_";
-constexpr const char* kMessage = "message ";  // what stands for a line of a file
+constexpr const char* kMessage = "message ";  // used in place of a line of a file
 
 // As in a line of tracy_ops_data.csv: between back-ticks, or up to the first separator.
 std::string_view field_of(std::string_view text) {

@@ -1,4 +1,4 @@
-// What `ttcollect run` recorded of a host, out of the chunks of a capture, into a HostLog: messages and zones are parsed as they come,
+// Reads the host side that `ttcollect run` recorded from the chunks of a capture into a HostLog: messages and zones are parsed as they come,
 // and joined at the end. Memory does not grow with them.
 #pragma once
 #include <functional>
@@ -19,7 +19,7 @@ class HostLogReader : private HostListener {
   HostLogReader(const std::string& name, HostLog& log, const std::set<std::string>& children = {},
                 const HostNumbers& from = {});
   void push(std::span<const uint64_t> chunk) { stream_.push(chunk); }
-  // No chunk will come: the log is whole.
+  // To be called after the last chunk: the log is whole.
   void end();
   // Of a capture: its facts alone are read; of one of a job's, on the common time. Throws InputError.
   void read(const std::string& capture);

@@ -9,7 +9,7 @@
 namespace ttc::report {
 namespace {
 
-// Bytes of JSON. Tracy keeps the length of a message in 16 bits; what names the op stands before the JSON.
+// Bytes of JSON. Tracy keeps the length of a message in 16 bits; the text that names the op comes before the JSON.
 constexpr size_t kCutMessage = 65'000;
 constexpr std::string_view kSession = "TTNN_SESSION_ID:", kSignpost = "TT_SIGNPOST: ";
 
@@ -18,7 +18,7 @@ std::pair<std::string_view, std::string_view> cut_at(std::string_view text, char
   return {text.substr(0, at), text.substr(std::min(at + 1, text.size()))};
 }
 
-// What of an op's JSON its row is found by: members of the outermost object. Nothing is kept of the others.
+// The members of an op's outermost JSON object that its row is found by. Others are not kept.
 class OpMembers {
  public:
   using Parser = nlohmann::json;
@@ -27,7 +27,7 @@ class OpMembers {
   std::string code, type;
   bool is_object = false;
 
-  // nlohmann's interface of a SAX consumer; true: go on.
+  // nlohmann's interface of a SAX consumer; true: continue.
   bool null() { return other("None"); }
   bool boolean(bool value) {
     if (here("program_cache_hit")) cache_hit = value;
@@ -188,7 +188,7 @@ void HostMessages::trace(std::string_view text, Parsed parsed) {
   sorted_.add(parsed);
 }
 
-// What messages in front of the next one said, process by process.
+// State from earlier messages, process by process.
 struct HostMessages::Resolving {
   HostLog& log;
   Texts& texts;

@@ -12,7 +12,7 @@ void read_ops_data(std::istream& in, const std::string& name, HostLog& log, cons
   std::vector<std::string> fields;
   if (!file.next(fields)) throw InputError(name + " is empty; the messages of a Tracy capture were expected");
   if (fields[0] != "MessageName") {
-    // csvexport says in a sentence that a capture holds no messages.
+    // csvexport prints a sentence if a capture holds no messages.
     log.remarks.push_back(name + " holds no messages: its first line is no 'MessageName;total_ns'");
     return;
   }

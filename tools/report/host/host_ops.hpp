@@ -1,4 +1,4 @@
-// What the workload's host side said of its ops: messages and zones, out of a capture of `ttcollect run` (host_log_reader.hpp) or out of
+// The workload's host side of its ops: messages and zones, out of a capture of `ttcollect run` (host_log_reader.hpp) or out of
 // tracy_ops_data.csv and tracy_ops_times.csv, as Tracy's csvexport leaves them. tt-metal tools/tracy/process_ops_logs.py.
 //
 // A device op comes with its JSON, a cached one repeats the JSON of its program hash; then there are host ops, signposts, begin, end and

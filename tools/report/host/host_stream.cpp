@@ -129,7 +129,7 @@ void HostStream::hold(Process& process, std::span<const char> body) {
   if (bytes) process.held->append({body.data(), body.size()});
 }
 
-// What could not be taken of it, as a body: from the first event on that needs what is not there.
+// The part of a chunk that could not be taken, as a body: from the first event on that needs a missing definition.
 std::string HostStream::take_body(uint32_t number, Process& process, std::span<const char> body) {
   collect::HostChunkReader reader(body);
   HostChunkHead head = reader.head();
@@ -152,7 +152,7 @@ std::string HostStream::take_body(uint32_t number, Process& process, std::span<c
   return left.append(reinterpret_cast<const char*>(rest.bytes().data()), rest.size());
 }
 
-// What was held, as far as it can go.
+// Releases held events as far as possible.
 void HostStream::resume(uint32_t number, Process& process) {
   while (!process.waiting) {
     std::string body = std::exchange(process.front, {});

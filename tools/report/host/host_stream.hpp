@@ -72,12 +72,12 @@ HostProcess process_of(const collect::HostEvent& event);
 
 class HostStream {
  public:
-  // `children`: names of zones whose parent's text is wanted, beyond those that tt-metal always exports.
+  // `children`: names of zones whose parent's text is exported, beyond those that tt-metal always exports.
   explicit HostStream(HostListener& to, const std::set<std::string>& children = {});
 
   // All chunks but those of the host's side are passed over.
   void push(std::span<const uint64_t> chunk);
-  // No chunk will come: what waits for a definition goes out without it.
+  // To be called after the last chunk: events that wait for a definition are delivered without it.
   void end();
 
   const std::map<uint32_t, HostProcess>& processes() const { return described_; }
@@ -92,7 +92,7 @@ class HostStream {
     uint32_t number = 0, order = 0;  // 0: none yet
     std::vector<OpenZone> open;
   };
-  // What the events of a process from some moment on wait for.
+  // The data that events of a process wait for, from some moment on.
   struct Wait {
     collect::EventKind kind{};
     uint64_t key = 0;

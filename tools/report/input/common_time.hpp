@@ -18,13 +18,13 @@ class CommonTime {
  public:
   // The model as far as it is known; called again as it grows.
   void clock(uint32_t chip, const collect::ClockMap& map);
-  // What was read of sync_device_info.csv.
+  // The content of sync_device_info.csv.
   void sync(tools::SyncLines lines) { sync_ = std::move(lines); }
 
   bool known(uint32_t chip) const { return segments_.contains(chip) || sync_.known(chip); }
   // Cycles of the lowest device that has a clock model, at the moment when `chip` counted `cycles`.
   uint64_t common(uint32_t chip, uint64_t cycles) const;
-  // CLOCK_MONOTONIC_RAW then; nothing of a chip without a clock model. Fast where calls for a chip come in order of time.
+  // CLOCK_MONOTONIC_RAW then; none for a chip without a clock model. Fast where calls for a chip come in order of time.
   std::optional<uint64_t> raw_ns(uint32_t chip, uint64_t cycles) const;
 
  private:

@@ -251,7 +251,7 @@ bool is_device_log(const std::string& path) {
 
 namespace {
 
-// Hears every batch before the report does.
+// Receives every batch before the report does.
 class PairedListener : public Listener {
  public:
   PairedListener(ZonePairs& pairs, Listener& listener) : pairs_(pairs), listener_(listener) {}

@@ -178,7 +178,7 @@ void LogFeed::rows(tools::DeviceLogReader& reader, std::istream& in, const std::
     const Event event = take(row, renamed, old);
     if (!order.take(launch_, {lane_.x, lane_.y, lane_.risc}, event))
       throw InputError(name_ + ": line " + std::to_string(row.line) +
-                       " is earlier than what stands before it: the rows are not in order of time, and the "
+                       " is earlier than the row before it: the rows are not in order of time, and the "
                        "log is too large to be sorted; give --memory three times its size");
   }
 }

@@ -1,5 +1,5 @@
-// Whether the rows of a device log lie in order of time, lane by lane, as tt-metal writes them. Within one
-// launch of a lane both ends of a zone may stand before what is nested in it (logs up to 2025), and a lane
+// Checks whether the rows of a device log are in order of time, lane by lane, as tt-metal writes them. Within one
+// launch of a lane both ends of a zone may come before what is nested in it (logs up to 2025), and a lane
 // may begin again at an earlier time where logs of two runs were put together.
 #pragma once
 #include <cstdint>
@@ -16,7 +16,7 @@ class LogOrder {
  public:
   // False: behind the rows before it, this one is out of order.
   bool take(const Launch& launch, const Lane& lane, const Event& event);
-  // The head of a log stands here once more.
+  // The head of a log is repeated here.
   void anew() {
     lanes_.clear();
     state_ = nullptr;

@@ -30,7 +30,7 @@ inline std::optional<uint64_t> number_in(std::string_view meta, std::string_view
   return any ? std::optional(value) : std::nullopt;
 }
 
-// Logs before zones were renamed: which command a dispatch zone carried out, and for which program, stands in
+// Logs before zones were renamed: which command a dispatch zone carried out, and for which program, is in
 // the meta data of markers inside of it (tt-metal tools/tracy/process_device_log.py@00c8983).
 class OldDispatch {
  public:

@@ -49,7 +49,7 @@ void add_names_in(const fs::path& capture, uint32_t first_chip, tools::OpNames& 
           if (const auto op = tools::named_op(event.text))
             to.add(op->device + first_chip, op->call_count, op->name);
     }
-  } catch (const collect::CaptureError&) {  // who reads its launches refuses it with a sentence
+  } catch (const collect::CaptureError&) {  // the reader of its launches refuses it with a sentence
   }
 }
 

@@ -1,4 +1,4 @@
-// What the host's side called the programs of chips, before a source is read: a launch may stand in front of its message.
+// Names of programs from the host's side, collected before a source is read: a launch may come before its message.
 #pragma once
 #include <string>
 #include <vector>

@@ -6,7 +6,7 @@
 namespace ttc::report {
 
 // Throws UnknownName unless `names`, the signposts of a table in any order and as often as they come, hold `wish`
-// `times` times. It says what may have been meant. An empty wish is none.
+// `times` times. Its message suggests similar names. An empty wish is none.
 void need_signpost(const std::string& wish, size_t times, std::span<const std::string> names);
 
 }  // namespace ttc::report

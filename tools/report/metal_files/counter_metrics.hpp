@@ -1,4 +1,4 @@
-// What the performance counters of a Tensix core say together: the metrics of tt-metal's report, each as the
+// Metrics from the performance counters of a Tensix core: those of tt-metal's report, each with the
 // counters it is made of. A metric is computed core by core; the report shows its least, middle, greatest and
 // mean value over the cores of a program. A core on which one of the counters is missing, or on which a
 // divisor is 0, has no value.

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kFullGrid[] = {"Avg SFPU util on full grid (%)", "Avg FPU util on full grid (%)",
                                      "Avg Math util on full grid (%)"};
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-// What one core counted, by counter; a counter that it did not report is NaN.
+// The counts of one core, by counter; a counter that it did not report is NaN.
 struct CoreCounts {
   std::vector<double> value, reference;
 };
@@ -181,7 +181,7 @@ void Counters::sort() {
   reader_.emplace(sorted_, 0, sorted_.size());
 }
 
-// What no execution has taken yet.
+// Counts that no execution has taken yet.
 std::vector<Counters::Count>& Counters::counts_of(const Launch& launch) {
   if (!reader_) sort();
   if (!(current_ == launch)) {
@@ -258,7 +258,7 @@ void Counters::end(TableForm form) {
   for (auto& [id, chip] : chips_) {
     chip.has.resize(formulas_.size());
     chip.chosen.resize(formulas_.size());
-    std::string_view settled;  // the alternatives of a metric stand together
+    std::string_view settled;  // the alternatives of a metric are adjacent
     for (size_t m = 0; m < formulas_.size(); ++m) {
       if (settled == counter_metrics()[m].name || !holds(m, chip)) continue;
       settled = counter_metrics()[m].name;

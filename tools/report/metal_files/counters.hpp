@@ -28,7 +28,7 @@ class Counters : public Listener {
   void events(const LaneEvents&) override {}
   void meta(const Launch& launch, const Lane& lane, const Event& event, std::string_view text) override;
 
-  // What was counted in `op` becomes metrics. Gives DeviceOp::counters. Programs must come in order of their
+  // Makes metrics of the counters of `op`. Returns DeviceOp::counters. Programs must come in order of their
   // launches, and after the last count.
   uint64_t close(const DeviceOp& op);
   // The whole input was read: every device settles which alternative of a metric it uses.
@@ -44,7 +44,7 @@ class Counters : public Listener {
     std::vector<uint16_t> over, under;
     int alive = -1;
   };
-  // Whether the middle one of some ratios exceeds a bound, without the ratios.
+  // True if the median of some ratios exceeds a bound; does not store the ratios.
   struct Relation {
     static constexpr double kBound = 0.1;
     uint64_t below = 0, above = 0;

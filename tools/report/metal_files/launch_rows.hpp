@@ -21,7 +21,7 @@ inline uint64_t begin_cycle(const DeviceRow& row) {
   return row.firmware_start.value_or(row.kernel_start.value_or(0));
 }
 
-// Which device rows belong to a host op: those of its id and trace, or of its id where the host knows no
+// Which device rows belong to a host op: those of its id and trace, or of its id if the host has no
 // trace; of a chip that several processes had, those from the op's process. The rows are sorted on disk; ops must come in
 // order of device and id.
 class RowsOfLaunches {

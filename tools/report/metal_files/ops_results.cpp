@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 using Row = std::unordered_map<std::string, std::string>;
 
 // Columns in the order of tt-metal (tools/tracy/process_ops_logs.py@00761ba, and SUB DEVICE ID of August
-// 2026); the tensors stand where it says so.
+// 2026); the tensors come at the place kTensors.
 constexpr const char* kTensors = "INPUTS and OUTPUTS";
 constexpr const char* kColumns[] = {"OP CODE",
                                     "OP TYPE",
@@ -365,7 +365,7 @@ Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, boo
       put_signed_gaps(row, d, previous);
       if (every_column) row["OP CODE"] = "Program " + std::to_string(d.call_count);
       if (every_column || signposts) row["OP TYPE"] = "tt_dnn_device", row["ATTRIBUTES"] = "{}";
-      // What readers sort rows by.
+      // The key by which readers sort rows.
       if (place.has_host_ns) row["HOST START TS"] = std::to_string(place.host_ns);
     }
     cells.rows.push_back(line_of(row, cells.header));

@@ -3,7 +3,7 @@
 // lists, dicts and booleans.
 //
 // Nothing aborts: a host op without device rows keeps empty cells, a device op that the host never named is
-// counted, and the summary says so.
+// counted, and the summary has the count.
 #pragma once
 #include <functional>
 #include <optional>
@@ -69,7 +69,7 @@ void write_cells(const Cells& cells, tools::Output& out);
 // kernel sizes by processor (BRISC MAX KERNEL SIZE [B] ...), and no column that came later.
 Cells columns_of_mid_2025(const Cells& cells);
 
-// What was missing, as sentences; empty when nothing was.
+// Missing data, as sentences; empty if there is none.
 std::vector<std::string> sentences(const JoinSummary& summary);
 
 }  // namespace ttc::report

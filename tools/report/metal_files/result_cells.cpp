@@ -1,4 +1,4 @@
-// What is done with a finished table of cells.
+// Operations on a finished table of cells.
 #include "tools/report/metal_files/ops_results.hpp"
 #include "tools/report/text/csv_file.hpp"
 

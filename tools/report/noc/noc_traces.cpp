@@ -89,7 +89,7 @@ class NocTraces::Trace {
       for (end = begin; end < records_.size() && same_lane(first, records_[end]);) ++end;
       lane({&records_[begin], end - begin});
     }
-    // What a mux core passed on is in the sends that went through it.
+    // Data that a mux core forwarded is in the sends that went through it.
     std::string out;
     bool events = false;
     for (const Item& i : items_) {
@@ -384,7 +384,7 @@ size_t NocTraces::write(const std::string& directory, const Run& run,
   }
   tools::SyncLines sync;
   static_cast<void>(
-      sync.read(directory + "/sync_device_info.csv"));  // a copy: read_run() said what is wrong with it
+      sync.read(directory + "/sync_device_info.csv"));  // a copy: read_run() reported its errors
   time_.sync(std::move(sync));
   size_t written = 0;
   bool over_fabric = false;
@@ -418,7 +418,7 @@ size_t NocTraces::write(const std::string& directory, const Run& run,
   std::error_code ignored;
   if (std::filesystem::exists(topology, ignored) || chips.empty()) return written;
   if (chips.size() > 1 || over_fabric) {
-    left_out_["topology.json, which tt-npe wants and tt-metal writes beside its NoC traces"] += 1;
+    left_out_["topology.json, which tt-npe needs and tt-metal writes beside its NoC traces"] += 1;
     return written;
   }
   const auto device = run.devices.find(*chips.begin());

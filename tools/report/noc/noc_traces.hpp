@@ -39,7 +39,7 @@ class NocTraces : public Listener {
   void events(const LaneEvents& batch) override;
   void clock(uint32_t chip, const collect::ClockMap& map) override { time_.clock(chip, map); }
   // One file per launch that had events, into `directory`, with op names of the host where there are any.
-  // Reads a sync_device_info.csv that lies there, and writes a topology.json for a single device where there
+  // Reads a sync_device_info.csv that is there, and writes a topology.json for a single device where there
   // is none. Returns how many traces were written. `may_write` is called with each name before it is opened.
   size_t write(
       const std::string& directory, const Run& run,

@@ -221,7 +221,7 @@ NpeRun run_npe(const std::string& program, const std::string& directory, size_t 
   std::string out, err;
   const int status = child.wait(out, err);
   const std::string said = last_line(err.empty() ? out : err);
-  const std::string words = said.empty() ? "; it said nothing" : "; its last words: " + said;
+  const std::string words = said.empty() ? "; it printed nothing" : "; its last words: " + said;
   if (WIFSIGNALED(status))
     run.failure = "--npe: " + program + " was ended by signal " + std::to_string(WTERMSIG(status)) + words;
   else if (WEXITSTATUS(status) != 0)

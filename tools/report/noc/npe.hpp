@@ -1,4 +1,4 @@
-// What tt-npe makes of NoC traces, for the joined table: it simulates every op's transfers and prints how much
+// Results of tt-npe on NoC traces, for the joined table: it simulates every op's transfers and prints how much
 // of the NoC and of the DRAM's rate they took, and what their congestion cost.
 //
 // It is run as `npe_analyze_noc_trace_dir.py DIRECTORY -m ROWS -e --compress_timeline_files`, which also
@@ -46,7 +46,7 @@ struct NpeFilled {
   size_t launches = 0;   // filled
   size_t ambiguous = 0;  // not filled, because several rows or launches have their name
 };
-// `run.table` with its columns of tt-npe filled; those that it lacks stand behind.
+// `run.table` with its columns of tt-npe filled; those that it lacks are added at the end.
 NpeFilled fill_npe(const Run& run, const std::vector<NpeRow>& rows);
 
 }  // namespace ttc::report

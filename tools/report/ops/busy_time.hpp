@@ -18,13 +18,13 @@ struct Busy {  // us
 class BusyTime {
  public:
   void add(const OpRow& op);
-  // What was added is gone then.
+  // Consumes what was added.
   std::map<uint32_t, Busy> by_device();
 
  private:
   struct Known {
     Busy busy;
-    double origin = -1;  // cycles: the first firmware end seen
+    double origin = -1;  // cycles: the first firmware end
   };
   struct Span {
     uint32_t device;

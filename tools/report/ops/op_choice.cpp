@@ -42,7 +42,7 @@ void each_of(const Records<Key>& rows, const Window& window, const Take& take) {
     if (window.signposts || !next.front().signpost) take(next.front());
 }
 
-// Where the first row is that `wanted` takes; else where the rows end.
+// The position of the first row that `wanted` takes; else the end of the rows.
 template <class Wanted>
 size_t first_place(const Records<Key>& rows, const Wanted& wanted) {
   size_t place = 0;
@@ -51,7 +51,7 @@ size_t first_place(const Records<Key>& rows, const Wanted& wanted) {
   return place;
 }
 
-// Where the signpost of that name comes for the `which`-th time, from 0.
+// The position of the `which`-th signpost of that name, from 0.
 size_t place_of(const Records<Key>& rows, const std::string& name, size_t which) {
   return first_place(rows, [&, code = hash_of(name)](const Key& key) {
     return key.signpost && key.code == code && which-- == 0;
@@ -76,7 +76,7 @@ Window named_window(const Records<Key>& rows, const ReportOptions& o) {
   return {begin, std::max(begin, end), o.print_signposts};
 }
 
-// What the rows hold of signposts and ops, as far as the default window depends on it.
+// The rows' signposts and ops, as far as the default window depends on them.
 struct Signposts {
   std::optional<Key> last, before_ops;  // of all; of those that an op follows
   std::vector<Key> trailing;            // behind the last op
@@ -116,7 +116,7 @@ std::optional<Key> last_followed(const Records<Key>& rows, const Signposts& foun
   return found.before_ops;
 }
 
-// Without a wish: what lies behind the last signpost's name, or, where that is nothing, an earlier one's.
+// Without a wish: the rows after the last signpost's name, or after an earlier one's if there are none.
 Window window_of(const Records<Key>& rows, const OpRows& ops, const ReportOptions& o,
                  std::vector<std::string>& remarks) {
   if (o.ignore_signposts) return {0, rows.size()};

@@ -24,7 +24,7 @@ class OpChoice {
   // signpost that is not there.
   Choice choose(const OpRows& ops, std::vector<std::string>& remarks);
 
-  // What of a row decides whether and where it is shown.
+  // The fields of a row that determine whether and where it is shown.
   struct Key {
     uint32_t row = 0, device = 0, id = 0;
     bool has_device : 1 = false, signpost : 1 = false, host : 1 = false, on_device : 1 = false,

@@ -119,7 +119,7 @@ std::string percent(double value) {
   return whole(value) + " %";
 }
 
-// What follows `key` in the attributes, up to `end`.
+// The text after `key` in the attributes, up to `end`.
 std::string after(const std::string& text, const std::string& key, const char* end) {
   const size_t at = text.find(key);
   if (at == std::string::npos) return "";
@@ -199,7 +199,7 @@ void convolution(const OpRow& op, const Architecture& arch, Figures& f) {
     f.text += " " + whole(m) + " x " + whole(k) + " x " + whole(n);
     if (op.kernel && *op.kernel > 0) {
       f.tflops = m * k * n * 2 / *op.kernel / 1000;
-      const double own = op.available_cores.value_or(0);  // of the sub-device, where the table says so
+      const double own = op.available_cores.value_or(0);  // of the sub-device, if the table has it
       const double peak = arch.tflops_per_core(op.fidelity) * (own > 0 ? own : arch.worker_cores);
       if (peak > 0) f.flops_percent = *f.tflops / peak * 100;
     }
@@ -317,7 +317,7 @@ Bound bound(const OpRow& op, const Figures& f) {
   if (f.dram_percent || f.flops_percent)
     return {"latency", "neither DRAM (" + percent(f.dram_percent.value_or(0)) + ") nor FLOPs (" +
                            percent(f.flops_percent.value_or(0)) + ") are near their peak"};
-  return {"unknown", "no counter, model or wait says"};
+  return {"unknown", "no counter, model or wait shows it"};
 }
 
 Bottleneck bottleneck(const OpRow& op) {
@@ -336,7 +336,7 @@ Bottleneck bottleneck(const OpRow& op) {
   for (const auto& [share, risc] : shares)
     b.why += (b.why.empty() ? "" : ", ") + std::string(kNames[risc]) + " " + percent(share);
   b.why += " of the kernel";
-  // Where all run to the end together, sums of waits show who kept whom.
+  // If all run to the end together, sums of waits show which processor held up which.
   const double cores = op.cores.value_or(1) > 0 ? op.cores.value_or(1) : 1;
   if (op.wait_front && *op.wait_front / cores > 0.1 * *op.kernel &&
       op.wait_front.value_or(0) >= op.reserve_back.value_or(0)) {

@@ -1,4 +1,4 @@
-// What can be said of an op from its row alone: the figures of tt-perf-report (bytes, FLOPs, shares of the
+// Evaluates an op from its row alone: the figures of tt-perf-report (bytes, FLOPs, shares of the
 // card's peaks), and what bounds it.
 //
 // Peaks and formulas: tt-perf-report src/tt_perf_report/perf_report.py@00b7324 (HiFi3
@@ -38,7 +38,7 @@ std::string category(const std::string& code);
 
 constexpr double kBoundPercent = 65;  // of a peak: what reaches it is what bounds the op
 
-// What bounds an op, and by which rule.
+// The bound of an op, and the rule that found it.
 struct Bound {
   std::string
       what;         // compute, dram, noc, ethernet, reader, writer, imbalance, launch, latency, host, unknown

@@ -19,7 +19,7 @@ std::string list(const std::set<std::string>& names) {
   return out;
 }
 
-// What the rows of a table say of the architecture.
+// The architecture from the rows of a table.
 class Architectures {
  public:
   void add(const OpRow& op) {
@@ -41,7 +41,7 @@ class Architectures {
       report.remarks.push_back(
           "the table names several numbers of worker cores; every op's peak is that of its own row");
     if (!first_.empty() && !options.arch.empty() && architecture(first_) != architecture(options.arch))
-      report.remarks.push_back("--arch " + options.arch + " is left aside: the table says " + first_);
+      report.remarks.push_back("--arch " + options.arch + " is not used: the table has " + first_);
     const std::string name = !first_.empty() ? first_ : options.arch.empty() ? "wormhole" : options.arch;
     const Architecture* known = architecture(name);
     if (!known)
@@ -81,7 +81,7 @@ std::vector<std::string> matmul_advice(const ReportRow& row) {
     if (fidelity.verdict == Fidelity::too_high) advice.push_back(fidelity.advice);
   } else if (row.bound == "SLOW") {
     if (!op.input0.memory.empty() && op.input0.memory.find("L1") == std::string::npos)
-      advice.push_back("input 0 lies in " + op.input0.memory + "; L1 would be nearer");
+      advice.push_back("input 0 is in " + op.input0.memory + "; L1 would be nearer");
     const Figures& f = row.figures;
     const auto shown = [](const Number& n) { return n ? python_rounded(*n, 0) : std::string("?"); };
     const auto whole = [&](const Number& n) { return shown(n).substr(0, shown(n).find('.')); };
@@ -108,7 +108,7 @@ std::vector<std::string> matmul_advice(const ReportRow& row) {
   return advice;
 }
 
-// What needs the sum over all rows, and what is of tt-perf-report's own making.
+// Values that need the sum over all rows, and those that tt-perf-report defines.
 void finish(ReportRow& r, double total_us) {
   if (total_us > 0 && (r.device_us || r.gap_us))
     r.total_percent = (r.device_us.value_or(0) + r.gap_us.value_or(0)) / total_us * 100;

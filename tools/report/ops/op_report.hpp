@@ -1,6 +1,6 @@
 // The per-op report: rows of a table put into order, cut to a window, merged over devices, with figures,
 // shares and verdicts. The rules are those of tt-perf-report 1.2.4 (tt-perf-report
-// src/tt_perf_report/perf_report.py) except where tools/ttreport/REPORTS.md says why not.
+// src/tt_perf_report/perf_report.py) except where tools/ttreport/REPORTS.md lists a difference.
 #pragma once
 #include <limits>
 #include <optional>
@@ -19,7 +19,7 @@ struct ReportOptions {
   bool ignore_signposts = false, print_signposts = false;
   std::optional<uint64_t> first_id, last_id;
   bool id_range = false;  // one of the two was given
-  std::string arch;       // where the table does not say; empty: wormhole
+  std::string arch;       // if the table has none; empty: wormhole
   bool tracing_mode = false, no_host_ops = false, merge_devices = true;
 };
 
@@ -35,13 +35,13 @@ struct ReportRow {
   std::vector<std::string> advice;
 };
 
-// Rows of a report, each made when it is asked for: memory does not grow with them.
+// Rows of a report, each made when it is read: memory does not grow with them.
 class ReportRows {
  public:
   // A row of the table, and what differs from it here.
   struct Chosen {
     uint32_t row = 0;
-    bool gap = true;                                           // it has one: an op stands before it
+    bool gap = true;                                           // it has one: an op comes before it
     double kernel = std::numeric_limits<double>::quiet_NaN();  // ns: mean of a collective over devices
   };
   ReportRows() = default;

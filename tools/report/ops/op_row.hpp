@@ -33,7 +33,7 @@ struct OpRow {
   Number noc_util, dram_util, congestion;          // of tt-npe
   Number fpu_counter, sfpu_counter, math_counter;  // averages on the full grid, %
   std::optional<uint32_t> slowest_x, slowest_y;
-  std::string data_source;  // of its device: kFromCapture, kFromLog; empty: the table does not say
+  std::string data_source;  // of its device: kFromCapture, kFromLog; empty: the table does not have it
   std::string process;      // of the host, where ops of several are in the table
 
   bool signpost() const { return type.find("signpost") != std::string::npos; }

@@ -31,7 +31,7 @@ class OpTableReader {
   ~OpTableReader();
   // As many cells as the header has. `id`: of the row in its file.
   OpRow row(const std::vector<std::string>& cells, uint64_t id);
-  // To be called behind the last row: says in the table whether cells were left aside, and where the first is.
+  // To be called after the last row: notes in the table whether cells were ignored, and where the first is.
   void end() const;
 
  private:

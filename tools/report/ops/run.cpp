@@ -43,7 +43,7 @@ std::string newest(const std::vector<std::string>& paths) {
   });
 }
 
-// A folder stands for the newest report below it: its joined table, or its log of the device.
+// A folder means the newest report below it: its joined table, or its log of the device.
 std::string file_in(const std::string& directory, bool prefer_zones) {
   std::error_code ignored;
   std::vector<std::string> results, logs;
@@ -128,7 +128,7 @@ std::set<std::string> children_of(const RunOptions& options) {
   return {options.children.begin(), options.children.end()};
 }
 
-// Each rank's host numbers its own devices from 0. Files of a host stand in the folder of its rank.
+// Each rank's host numbers its own devices from 0. Files of a host are in the folder of its rank.
 void read_hosts_of_ranks(const RunOptions& options, const tools::RankCaptures& ranks, Run& run) {
   std::set<fs::path> read;
   for (size_t i = 0; i < ranks.all.size(); ++i) {
@@ -144,8 +144,8 @@ void read_hosts_of_ranks(const RunOptions& options, const tools::RankCaptures& r
   }
 }
 
-// `captured`: what `ttcollect run` recorded of the workload's processes in the only source, where that was streamed. It stands for the
-// files where there are none.
+// `captured`: what `ttcollect run` recorded of the workload's processes in the only source, if that was streamed. It replaces the
+// files if there are none.
 void read_host(const RunOptions& options, const std::vector<std::string>& from, HostLog* captured, Run& run) {
   if (options.no_host) return;
   if (const auto ranks = tools::rank_captures(from); options.host.empty() && !ranks.all.empty())
@@ -199,7 +199,7 @@ bool from_log(const Device& device) {
   return device.name.empty();
 }
 
-// Chips of a capture stand beside chips of a log.
+// True if there are chips of a capture beside chips of a log.
 bool mixed(const Run& run) {
   const auto logged = [](const auto& of) { return from_log(of.second); };
   return std::any_of(run.devices.begin(), run.devices.end(), logged) &&
@@ -223,7 +223,7 @@ void read_sync(const RunOptions& options, const std::vector<std::string>& from, 
     if (sync.known(chip)) run.synced.insert(chip);
 }
 
-// What zones were read into, until the host was read too.
+// The destination of zones until the host was read, too.
 struct Zones {
   OpOrder ops;
   CommonTime time;
@@ -353,7 +353,7 @@ OpTable table_of(const Run& run) {
       const DeviceRow d = run.rows[place];
       op.slowest_x = d.slowest_x;
       op.slowest_y = d.slowest_y;
-      // What the device-only form of the table has no columns for.
+      // Data for which the device-only form of the table has no columns.
       if (!op.cores && d.cores) op.cores = *d.cores;
       if (!op.available_cores && d.available_cores) op.available_cores = *d.available_cores;
       if (op.arch.empty()) op.arch = d.arch;
@@ -394,7 +394,7 @@ std::vector<std::string> notices(const Run& run) {
   if (std::string sentence = where_chips_are_from(run); !sentence.empty()) all.push_back(std::move(sentence));
   if (run.account.losses_beside)
     all.push_back(std::to_string(run.account.losses_beside) +
-                  " intervals of lost markers stand in the table of losses beside the device log");
+                  " intervals of lost markers are in the table of losses beside the device log");
   if (run.kind == InputKind::device && run.ops.empty())
     all.push_back(run.account.markers == 0
                       ? std::string("there is not one marker in this source")

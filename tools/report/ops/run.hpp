@@ -1,4 +1,4 @@
-// A run as reports see it: its devices, its programs, what the host said, and the joined table. Read from any
+// A run as reports use it: its devices, its programs, the host's side, and the joined table. Read from any
 // of the inputs a report takes.
 #pragma once
 #include <map>
@@ -31,7 +31,7 @@ struct RunOptions {
   bool every_column = false;  // ResultOptions::every_column
   bool prefer_zones = false;  // of a report folder its device log, not its table of ops
   bool follow_files = false;  // captures that are still written are read to their end
-  bool no_table = false;      // Run::plan is all that is wanted of the joined table
+  bool no_table = false;      // of the joined table only Run::plan is needed
   tools::Format* also = nullptr;
   std::function<void(double)> progress;
 };
@@ -84,7 +84,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners = {});
 // The typed rows of `run.table`, with what only zones show (the slowest core).
 OpTable table_of(const Run& run);
 
-// Everything a person should know of what was lost or left out, as sentences.
+// Sentences on everything that was lost or left out.
 std::vector<std::string> notices(const Run& run);
 
 }  // namespace ttc::report

@@ -11,7 +11,7 @@ namespace ttc::report {
 
 struct SummaryWindow {
   std::string start_signpost, end_signpost;
-  bool else_all = false;  // where one is not there, or no op lies between them: the whole run, and a sentence
+  bool else_all = false;  // if one is not there, or no op is between them: the whole run, and a sentence
 };
 
 struct RunSummary {

@@ -16,7 +16,7 @@ struct StepOptions {
 struct Step {
   std::string name;
   size_t ops = 0;
-  size_t cache_hits = 0, cache_misses = 0;  // of the program cache, as far as the host says it
+  size_t cache_hits = 0, cache_misses = 0;  // of the program cache, as far as the host reports it
   Number wall_us;        // host clock between the signposts; for replays the device's, start to start
   double device_us = 0;  // busy, overlaps once; of several devices the busiest
   Number host_us;        // time of the ops' own host zones
@@ -25,7 +25,7 @@ struct Step {
   Number dispatch_us() const;  // per op: what is no device time
 };
 
-// Whether programs are compiled in every step: behind the first one, nearly all ops of each miss the program cache. A sentence, or empty.
+// A sentence if programs are compiled in every step, that is, if after the first one nearly all ops miss the program cache; else empty.
 std::string compiled_in_every_step(const std::vector<Step>& steps);
 // A signpost's name without its numbers: that of a family.
 std::string signpost_family(const std::string& name);

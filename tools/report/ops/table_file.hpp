@@ -8,7 +8,7 @@
 
 namespace ttc::report {
 
-// Columns of ops_perf_results*.csv in the first line, or enough of them to say which one is missing.
+// Columns of ops_perf_results*.csv in the first line, or enough of them to name the missing one.
 bool is_ops_results(const std::string& path);
 
 struct TableRead {

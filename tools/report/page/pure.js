@@ -52,7 +52,7 @@ function firstFrom(begin, from, to, t) {
   return from;
 }
 
-// A window in which something is seen: all zones of the lanes, or where that is mostly empty, the densest run of zones of the
+// A window with visible zones: all zones of the lanes, or where that is mostly empty, the densest run of zones of the
 // lane that has most of them. `lanes`: {from, to} into begin and length, in order of begin. Without a zone: all there is.
 function defaultWindow(begin, length, lanes, end) {
   const MANY = 40;

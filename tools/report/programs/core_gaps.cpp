@@ -90,7 +90,7 @@ void CoreGaps::write(tools::Output& out) {
   }
 }
 
-// A row for the earliest gap that stands in none, with the gaps of all cores that lie between the same two
+// A row for the earliest gap that has none yet, with the gaps of all cores that are between the same two
 // programs and are the earliest of their core.
 void CoreGaps::write_chip(uint32_t chip, std::vector<Series>& cores, size_t columns,
                           tools::Output& out) const {
@@ -101,7 +101,7 @@ void CoreGaps::write_chip(uint32_t chip, std::vector<Series>& cores, size_t colu
   while (!fronts.empty()) {
     const auto [start, first] = fronts.top();
     fronts.pop();
-    if (cores[first].done() || cores[first].front().start != start) continue;  // stands in an earlier row
+    if (cores[first].done() || cores[first].front().start != start) continue;  // is in an earlier row
     const Gap gap = cores[first].front();
     std::vector<std::string> cells(columns);
     for (size_t i = 0; i < cores.size(); ++i) {

@@ -1,6 +1,6 @@
 // per_core_op_to_op_times*.csv: for every pair of programs that followed each other on a core, the cycles
 // from the end of the last kernel to the start of the next data movement kernel, less 1500, one column a
-// core. Ethernet cores are left out. The head says [ns] although the values are cycles: so does tt-metal's
+// core. Ethernet cores are left out. The head has [ns] although the values are cycles, as in tt-metal's
 // (tools/tracy/process_ops_logs.py@00761ba).
 #pragma once
 #include <tuple>

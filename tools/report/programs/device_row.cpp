@@ -40,7 +40,7 @@ constexpr const char* kFirst =
 constexpr const char* kGap = "OP TO OP LATENCY [ns]";
 constexpr const char* kDmGap = "OP TO OP LATENCY BR/NRISC START [ns]";
 
-// Where a row stands in the report; an absent trace or session comes first.
+// A row's place in the report; an absent trace or session comes first.
 struct ReportPlace {
   uint32_t program;
   uint64_t trace, session;

@@ -47,7 +47,7 @@ struct DeviceRow {
 
 DeviceRow device_row(const DeviceOp& op, const Device& device);
 
-// Rows that are there, or rows that are made whenever they are asked for.
+// Rows that are stored, or rows that are made whenever they are read.
 class DeviceRows {
  public:
   using Make = std::function<DeviceRow(size_t)>;

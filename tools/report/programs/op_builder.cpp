@@ -15,7 +15,7 @@ uint8_t bit_of(const Lane& lane) {
 }
 }  // namespace
 
-// What one batch brings for one processor.
+// One batch's part for one processor.
 struct OpBuilder::Piece {
   Range firmware, kernel, starts, seen;  // seen: any marker of a *-KERNEL zone
   uint32_t firmware_starts = 0, start_count = 0;
@@ -147,7 +147,7 @@ void OpBuilder::dispatch(const LaneEvents& batch) {
   }
 }
 
-// What single cores add up to.
+// The sums over single cores.
 void OpBuilder::close(Execution& execution) {
   DeviceOp& op = execution.op;
   uint64_t least = ~0ull;
@@ -166,7 +166,7 @@ void OpBuilder::close(Execution& execution) {
   }
   op.core_min = op.kernel_cores ? least : 0;
   const bool seen = op.kernel.has_begin() || op.firmware.has_begin() || op.cores > 0;
-  if (seen) done_(op, execution.cores);  // else only dispatch zones, or sums: no execution of it was seen
+  if (seen) done_(op, execution.cores);  // else only dispatch zones, or sums: there is no execution of it
 }
 
 void OpBuilder::put_aside_oldest() {

@@ -1,6 +1,6 @@
 // Zones in, programs out, in bounded memory.
 //
-// Programs are held open in the order in which they were first seen; when they take more than a budget, the
+// Programs are held open in the order of their first markers; when they take more than a budget, the
 // oldest is put aside on disk (program_parts.hpp). At the end all are handed over, in order of chip, host id,
 // trace id and trace counter: a log may bring a part of any program in its last row.
 #pragma once

@@ -17,7 +17,7 @@ using DeviceOps = Records<DeviceOp>;
 class OpOrder {
  public:
   void add(const DeviceOp& op);
-  // What was added, in order, with `gap_ns`, `dm_gap_ns` and `session`. `mhz` by chip.
+  // The added programs in order, with `gap_ns`, `dm_gap_ns` and `session`. `mhz` by chip.
   DeviceOps ordered(const std::function<uint32_t(uint32_t chip)>& mhz);
 
  private:

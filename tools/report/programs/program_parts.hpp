@@ -1,4 +1,4 @@
-// What was read of one launch, its cores and its executions; and the parts of launches that are put aside.
+// The data of one launch, its cores and its executions; and the parts of launches that are put aside.
 //
 // A log holds a launch in pieces: core after core, for every dump. What does not fit into memory is appended to a
 // spill as a part and is joined with the other parts of its launch at the end, so that the result does not
@@ -44,7 +44,7 @@ struct Execution {
   size_t bytes() const { return sizeof *this + cores.capacity() * sizeof(CoreTime); }
 };
 
-// The executions of a launch, the first seen first; never empty.
+// The executions of a launch in order of appearance; never empty.
 struct Program {
   std::vector<Execution> executions;
 

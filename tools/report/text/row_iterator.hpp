@@ -1,4 +1,4 @@
-// An iterator over rows that are kept packed: every one is made when it is asked for.
+// An iterator over rows that are kept packed: every one is made when it is read.
 #pragma once
 #include <cstddef>
 #include <iterator>

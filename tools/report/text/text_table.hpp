@@ -13,7 +13,7 @@ namespace ttc::report {
 
 enum class Ink : uint8_t { plain, grey, red, green, yellow, blue, magenta, cyan, orange, bold };
 
-// Whether colours go to this descriptor: --color, --no-color, NO_COLOR, or what it is.
+// True if output to this descriptor is coloured: by --color, --no-color, NO_COLOR, or whether it is a terminal.
 bool wants_color(int fd, bool forced, bool forbidden);
 // `text` made printable, in that colour.
 std::string inked(const std::string& text, Ink ink, bool color);

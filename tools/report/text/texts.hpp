@@ -24,7 +24,7 @@ class Texts {
     std::memcpy(&size, bytes_.at(place, sizeof size).data(), sizeof size);
     return bytes_.at(place + sizeof size, size);
   }
-  // The place of the text that was added right behind `text`, which stands at `place`.
+  // The place of the text that was added right after `text`, which is at `place`.
   static uint64_t behind(uint64_t place, std::string_view text) {
     return place + sizeof(uint32_t) + text.size();
   }

@@ -1,4 +1,4 @@
-// What the clock models of a capture claim of its host times.
+// The bounds of host times from the clock models of a capture.
 #pragma once
 #include <cstdint>
 #include <map>

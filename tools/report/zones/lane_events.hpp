@@ -65,7 +65,7 @@ struct LaneEvents {
   std::span<const Event> events;
 };
 
-// Everything a zone's name stands for; index 0 is the nameless one.
+// A zone's name with its source; index 0 is the nameless one.
 struct Zone {
   std::string name, file;
   uint32_t line = 0;

@@ -1,4 +1,4 @@
-// What a zone is to a report, by its name alone. The words looked for are those of tt-metal's own
+// The class of a zone in reports, by its name alone. The words looked for are those of tt-metal's own
 // post-processing: tools/tracy/cpp_device_analyses.json@92651f8 and device_post_proc_config.py@04880a9.
 #pragma once
 #include <cstdint>

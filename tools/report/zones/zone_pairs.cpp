@@ -36,7 +36,7 @@ void ZonePairs::inside(const Unpaired& unpaired) {
 }
 
 void ZonePairs::start(LaneState& s, const Launch& launch, const Event& e) {
-  // A push in the middle of a launch repeats the markers that stand at the front of the buffer.
+  // A push in the middle of a launch repeats the markers at the front of the buffer.
   for (const Open& o : s.open)
     if (o.id == e.id && o.begin == e.time) return;
   if (e.zone_class == ZoneClass::firmware) {

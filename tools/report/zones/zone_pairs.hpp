@@ -1,4 +1,4 @@
-// Whether every start of a zone has its end. A partner may be absent at either end of a lane's rows, where
+// Checks that every start of a zone has its end. A partner may be absent at either end of a lane's rows, where
 // the recording began or ended, and within a reported loss of the lane. Anywhere else rows are gone.
 //
 // Partners are found by id and not by nesting, because a card's log, and device logs up to 2025, have both
@@ -40,7 +40,7 @@ class ZonePairs : public Listener {
   explicit ZonePairs(size_t most = 1 << 16) : most_(most) {}
 
   void events(const LaneEvents& batch) override;
-  // A loss that is known by now. All of them must have come before damage() is asked for.
+  // A loss that is known by now. All of them must have come before damage() is called.
   void lost(const LostInterval& interval);
   void end();  // after the last batch
 

@@ -28,7 +28,7 @@ void ZoneStats::events(const LaneEvents& batch) {
   std::span<const Event> events = batch.events;
   const auto earlier = [](const Event& a, const Event& b) { return a.time < b.time; };
   if (!std::is_sorted(events.begin(), events.end(), earlier)) {
-    // As it lies in the log of the card: both ends of a zone before what is nested in it.
+    // In the order of the card's log: both ends of a zone before what is nested in it.
     sorted_.assign(events.begin(), events.end());
     std::stable_sort(sorted_.begin(), sorted_.end(), earlier);
     events = sorted_;

@@ -50,7 +50,7 @@ class ZoneStats : public Listener {
 
   const std::map<Key, Entry>& entries() const { return entries_; }
   uint64_t unclosed() const { return unclosed_; }
-  // Hears every span when set.
+  // Receives every span if set.
   std::function<void(const ZoneSpan&)> on_span;
 
  private:

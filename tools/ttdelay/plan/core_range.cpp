@@ -66,7 +66,7 @@ CoreSet read_set(const std::string& words) {
   if (!words.starts_with('(')) {
     set.cores = {text.core()};
     if (!text.empty())
-      throw PlanError("cores '" + words + "' go on behind " + shown(set.cores[0]) +
+      throw PlanError("cores '" + words + "' have text after " + shown(set.cores[0]) +
                       "; tt-metal would take that core alone. A range is (x,y)-(x,y), a list (x,y),(x,y)");
     return set;
   }

@@ -28,7 +28,7 @@ struct Build {
   std::string name() const;
 };
 
-// What `run` sets; every other variable that begins with TT_METAL_WATCHER or ends with a debug delay's name is unset.
+// The variables that `run` sets; every other variable that begins with TT_METAL_WATCHER or ends with a debug delay's name is unset.
 Variables variables_of(const Experiment& experiment, const PlannedRun& run, const Build& build);
 bool is_ours(std::string_view variable);
 

@@ -14,7 +14,7 @@ namespace ttc::delay {
 
 using watcher::LogicalCore;
 
-// What is wrong with a file: "NAME:LINE: ...". Of options: a sentence.
+// An error in a file: "NAME:LINE: ..."; in options: a sentence.
 struct PlanError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -68,11 +68,11 @@ struct Experiment {
 
 // `name` is for sentences. Throws PlanError.
 Experiment read_experiment(std::string_view toml, const std::string& name);
-// What a file cannot say: that something is varied and observed at all. Throws PlanError.
+// Checks what no single field shows: something is varied, and something is observed. Throws PlanError.
 void check_experiment(const Experiment& experiment, const std::string& name);
 
-// "0,1", "(0,0)-(3,0)", "(0,0),(2,1)", or "each RANGE": every core of it by itself. Refused is what tt-metal takes without a word and
-// what then delays other cores than a reader expects, or none. Throws PlanError with a sentence without its place.
+// "0,1", "(0,0)-(3,0)", "(0,0),(2,1)", or "each RANGE": every core of it by itself. Text that tt-metal accepts silently but that delays
+// other cores than it seems to name, or none, is refused. Throws PlanError with a sentence without its place.
 std::vector<CoreSet> read_cores(const std::string& text);
 
 }  // namespace ttc::delay

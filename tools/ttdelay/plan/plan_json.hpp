@@ -1,4 +1,4 @@
-// An experiment as JSON, in one form: what an experiment's folder keeps, and what decides whether a folder is of this experiment.
+// An experiment as JSON in canonical form. The experiment's folder stores it; a folder belongs to an experiment if the two are equal.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

@@ -8,7 +8,7 @@
 
 namespace ttc::delay {
 
-// What is delayed by one environment, but for how long.
+// The cores and transactions that one environment delays, without the delay's length.
 struct Unit {
   watcher::Transaction kind;
   CoreSet cores;

@@ -1,4 +1,4 @@
-// Where the debug delays' record lies in L1, found by what it must hold: with delays configured the record of each delayed core holds
+// Finds the debug delays' record in L1 by its required content: with delays configured, the record of each delayed core holds
 // exactly its masks, and that of every other core zeros. The addresses differ between builds of tt-metal and are not printed by any.
 #pragma once
 #include <array>
@@ -25,7 +25,7 @@ struct DelayWords {
 // `l1`: words of L1 from `base` on, which is aligned to 4. Nothing where the place is not within them.
 std::optional<DelayWords> words_at(std::span<const uint32_t> l1, uint32_t base, const RecordPlace& place);
 
-// What may be the record of a core whose masks are `masks`. None for masks of zeros, which fit almost everywhere.
+// Candidates for the record of a core whose masks are `masks`. None for masks of zeros, which fit almost everywhere.
 std::vector<RecordPlace> places_of(std::span<const uint32_t> l1, uint32_t base, const DelayMasks& masks);
 
 }  // namespace ttc::delay

@@ -1,6 +1,6 @@
-// Waypoints of a core's processors, found by what they look like. tt-metal's watcher keeps them in its block of the mailbox, before the
-// record of delays, behind a word that says whether it is on: up to four letters a processor, of the place where it was last. Where they
-// lie differs between builds. Pure.
+// Finds the waypoints of a core's processors by their form. tt-metal's watcher keeps them in its block of the mailbox, before the
+// record of delays, after a word that is nonzero while the watcher is on: up to four letters a processor, of the place that it passed
+// last. Their address differs between builds. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -59,7 +59,7 @@ bool is_straight(const Subject& s) {
   const Weights bend = curvature_weights(s.doses, s.groups);
   if (bend.empty()) return true;
   const Estimate e = estimate(s.groups, bend);
-  // Of runs without any scatter what is left is rounding.
+  // In runs without any scatter the rest is rounding.
   const double rounding = 1e-9 * std::abs(mean_of(s.groups[0])) / (s.doses.back() * s.doses.back());
   return e.freedom <= 0 || (e.low <= rounding && e.high >= -rounding);
 }
@@ -74,7 +74,7 @@ Effect effect_of(const Subject& s, uint32_t faster) {
   }
   e.slope = estimate(s.groups, s.slope);
   e.straight = is_straight(s);
-  // Where the line is bent, what lies nearest to no delay says most of what is on the other side of it.
+  // If the line is bent, the smallest delay predicts best what happens on the other side of zero delay.
   const Estimate by_cycle = e.straight ? e.slope : scaled(e.doses[0].shift, 1.0 / e.doses[0].cycles);
   e.gain = scaled(by_cycle, faster);
   // Nothing becomes faster than at once.
@@ -88,7 +88,7 @@ void judge_family(std::vector<Effect*> effects, const std::vector<Subject>& subj
   std::vector<double> p;
   const size_t draws = draws_for(effects.size(), alpha);
   for (size_t i = 0; i < effects.size(); ++i) {
-    // The order of runs says nothing of groups that differ in their scatter alone; Welch's t nothing certain of skewed ones.
+    // The permutation test does not detect groups that differ in scatter alone; Welch's t is not reliable for skewed ones. Take the larger p.
     effects[i]->p = std::max(permutation_p(subjects[i].groups, subjects[i].slope, draws, i + 1),
                              welch_p(subjects[i].groups, subjects[i].slope));
     p.push_back(effects[i]->p);
@@ -194,7 +194,7 @@ Analysis analyse(const Experiment& experiment, const JournalContent& journal, ui
         "on these cores");
   if (a.made < a.planned)
     a.remarks.push_back("Of " + std::to_string(a.planned) + " planned runs " + std::to_string(a.made) +
-                        " were made; `ttdelay run` goes on with the others");
+                        " were made; `ttdelay run` makes the others");
   for (const auto& [name, of] : values)
     if (!is_detail(name) && of.control.size() < 2)
       a.remarks.push_back(

@@ -1,5 +1,5 @@
-// What an experiment's runs say. Pure: an experiment and its journal in, findings out. What is a finding, and what the numbers
-// mean, stands in docs/delays.md.
+// Evaluates an experiment's runs. Pure: an experiment and its journal in, findings out. docs/delays.md defines a finding and the
+// numbers.
 #pragma once
 #include <map>
 #include <optional>
@@ -77,7 +77,7 @@ struct Analysis {
 // `faster`: 0 takes the smallest delay.
 Analysis analyse(const Experiment& experiment, const JournalContent& journal, uint32_t faster = 0);
 
-// Of suspicions.cpp: outputs that changed, hangs and failures of delayed runs, against what baselines do.
+// suspicions.cpp: outputs that changed, hangs and failures of delayed runs, against what baselines do.
 void find_suspicions(const std::vector<RunRecord>& runs, Analysis& analysis);
 
 }  // namespace ttc::delay

@@ -19,7 +19,7 @@ std::string report_page(const Experiment& experiment, const JournalContent& jour
 
 // Sentences that all of them have: what was found, and what the numbers rest on.
 std::vector<std::string> report_sentences(const Experiment& experiment, const Analysis& analysis);
-// "effect", "no effect found: 12.3 us (4.5 %) would have been seen", "too few runs to see any effect"
+// "effect", "no effect found: 12.3 us (4.5 %) would have been found", "too few runs to find any effect"
 std::string verdict_of(const Effect& effect);
 // "120.3 us", "1.20 ns"; with a sign
 std::string microseconds(double us);

@@ -20,7 +20,7 @@ std::string cell(const std::string& text) {
   return "<td>" + draw::for_markup(text) + "</td>";
 }
 
-// What a reader examines first: steps, else the first observable with a finding, else the first.
+// The observable that the page shows first: steps, else the first observable with a finding, else the first.
 std::string main_observable(const Analysis& a) {
   std::string first;
   for (const Effect& e : a.effects) {

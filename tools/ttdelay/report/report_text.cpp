@@ -97,11 +97,11 @@ std::string between(const Estimate& e) {
 std::string verdict_of(const Effect& e) {
   if (e.found) return "effect";
   if (e.slope.error <= 0) return "the same in all runs, or too few of them";
-  if (!e.detectable) return "too few runs to see any effect";
+  if (!e.detectable) return "too few runs to find any effect";
   char share[48] = "";
   if (e.control_mean > 0)
     std::snprintf(share, sizeof share, " (%.2f %%)", *e.detectable / e.control_mean * 100);
-  return "no effect found: " + microseconds(*e.detectable) + share + " would have been seen";
+  return "no effect found: " + microseconds(*e.detectable) + share + " would have been found";
 }
 
 std::vector<std::string> report_sentences(const Experiment& e, const Analysis& a) {
@@ -115,7 +115,7 @@ std::vector<std::string> report_sentences(const Experiment& e, const Analysis& a
     all.push_back("Delays of " + std::to_string(found.size()) + " of " + std::to_string(units_of(e).size()) +
                   " units have an effect: " + names);
   else if (!a.effects.empty())
-    all.emplace_back("No effect found; the verdicts say how large one would have been seen");
+    all.emplace_back("No effect found; the verdicts name the smallest that would have been found");
   for (const Effect& w : a.watcher)
     all.push_back("The watcher by itself moves '" + w.observable + "' by " +
                   microseconds(w.doses[0].shift.value) + " " + between(w.doses[0].shift) +
@@ -127,7 +127,8 @@ std::vector<std::string> report_sentences(const Experiment& e, const Analysis& a
       "correction for " +
       std::to_string(a.main_tests) +
       (a.detail_tests ? " main and " + std::to_string(a.detail_tests) + " detailed" : std::string()) +
-      " questions, is below 0.05. What would have been seen is what four of five such experiments find");
+      " questions, is below 0.05. An effect that would have been found is found by four of five such "
+      "experiments");
   all.emplace_back(
       "The virtual speed-up assumes that a transaction which is some cycles faster moves the observable as "
       "far as one that "

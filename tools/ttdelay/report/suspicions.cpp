@@ -31,7 +31,7 @@ std::optional<std::string> usual_output(const std::vector<RunRecord>& runs, Anal
     if (is_baseline(r) && r.outcome == Outcome::ok && r.output) outputs.insert(*r.output);
   if (outputs.size() > 1)
     a.remarks.push_back("The output differs between runs without delays (" + std::to_string(outputs.size()) +
-                        " different ones), so that changed outputs of delayed runs say nothing");
+                        " different ones), so changed outputs of delayed runs prove nothing");
   return outputs.size() == 1 ? std::optional(*outputs.begin()) : std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// What a workload printed when its firmware or kernels could not be built.
+// Finds in a workload's output that its firmware or kernels could not be built.
 #pragma once
 #include <optional>
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace ttc::delay {
 
-// The line that says so, shortened; nothing where no line is known to be of a failed build. Texts: tt-metal issues 37013, 19857, 20005
-// (linker), 49759 (kernel config buffer), and what tt-metal's JIT build throws. None was seen on silicon by us.
+// The line of a failed build, shortened; none if no line is known to be one. Texts: tt-metal issues 37013, 19857, 20005
+// (linker), 49759 (kernel config buffer), and what tt-metal's JIT build throws. Unverified on silicon.
 std::optional<std::string> build_failure(std::string_view printed);
 
 }  // namespace ttc::delay

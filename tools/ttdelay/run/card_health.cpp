@@ -20,7 +20,7 @@ std::string what_ails(const std::string& device, const CardOpener& open) {
     if (card.wall_clock(tile->at, first) != card::Access::ok ||
         card.wall_clock(tile->at, second) != card::Access::ok)
       return "the first Tensix tile of the card " + device + " does not answer";
-    if (second <= first) return "the clock of the card " + device + " stands still";
+    if (second <= first) return "the clock of the card " + device + " does not advance";
     return "";
   } catch (const card::OpenError& e) {
     return device.starts_with("emu:") ? "" : e.what();

@@ -1,4 +1,4 @@
-// Whether the card is well between two runs.
+// Checks the card between two runs.
 #pragma once
 #include <string>
 

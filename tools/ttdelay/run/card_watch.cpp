@@ -14,7 +14,7 @@ namespace {
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 constexpr auto kBetweenOpenings = std::chrono::milliseconds(4);
 constexpr uint32_t kMailboxBytes =
-    4096;  // the watcher's block lies within (tt-metal dev_msgs.h of all versions read)
+    4096;  // the watcher's block is within (tt-metal dev_msgs.h of all versions read)
 
 }  // namespace
 
@@ -35,7 +35,7 @@ CardWatch::CardWatch(CardOpener open, MasksByCore expected, std::optional<Record
   facts_.place = known;
   facts_.fresh = true;
   if (!take_card()) return;
-  // What stands there is of before. Records that are full already could be taken for this run's.
+  // Reads what earlier runs left: records that are full already could be taken for this run's.
   look(true);
   facts_.fresh = !facts_.masks_seen || facts_.feedback.empty();
   for (const auto& [core, bits] : facts_.feedback)
@@ -144,7 +144,7 @@ std::optional<RecordPlace> CardWatch::find_place() {
   return places.size() == 1 ? std::optional(places[0]) : std::nullopt;
 }
 
-// Whether the card can be read again. `everywhere`: at cores that are not named, too, which costs the card more.
+// True if the card can be read again. `everywhere`: at cores that are not named, too, which costs the card more.
 bool CardWatch::look(bool everywhere) {
   everywhere = everywhere || !facts_.masks_seen;
   if (!facts_.place) facts_.place = find_place();

@@ -1,6 +1,6 @@
-// Examines a card while a run is on it, from a thread of its own: which masks stand in the cores' records, and what the feedback words say
+// Reads a card while a run is on it, from a thread of its own: the masks in the cores' records, and the feedback words, which show what
 // was delayed. Only reads. tt-metal writes masks, and feedback 0, when it opens the device; firmware sets feedback bits and never
-// clears them; the next opening replaces both. So what is read after an opening was seen is of this run.
+// clears them; the next opening replaces both. So values read after an opening was observed are of this run.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -21,15 +21,15 @@ namespace ttc::delay {
 using watcher::LogicalCore;
 using MasksByCore = std::map<LogicalCore, DelayMasks>;
 
-// What was seen of a card in one run.
+// What was read of a card in one run.
 struct CardFacts {
   bool opened = false;
   std::string why_not;  // the last failure to open it
   bool gone = false;    // it was reset or removed, or hangs
   std::optional<RecordPlace> place;
-  bool ambiguous = false;  // several places hold what the record must hold
-  bool fresh = false;  // the card's opening in this run was seen, or nothing of before could be taken for it
-  bool masks_seen = false;                     // all records held the masks of this run at one time
+  bool ambiguous = false;   // several places hold what the record must hold
+  bool fresh = false;       // the card's opening in this run was observed, or no earlier value fits it
+  bool masks_seen = false;  // all records held the masks of this run at one time
   std::map<LogicalCore, uint32_t> feedback;    // of the named cores: bits, since then
   std::vector<LogicalCore> others;             // cores with masks or feedback that were not named
   std::map<LogicalCore, card::Coord> cores{};  // all worker cores, NOC0 places
@@ -40,7 +40,7 @@ struct CardFacts {
 // Throws card::OpenError.
 using CardOpener = std::function<std::unique_ptr<card::Card>()>;
 
-// The grid that programs see, of the tiles that are not fused off: columns and rows counted in the order of NOC0.
+// The logical grid of programs, made of the tiles that are not fused off: columns and rows counted in the order of NOC0.
 std::map<LogicalCore, card::Coord> logical_cores(std::span<const card::Tile> tiles);
 
 class CardWatch {

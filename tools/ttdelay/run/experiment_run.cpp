@@ -148,7 +148,7 @@ class Session {
     return record.outcome != Outcome::hang || recover(record);
   }
 
-  // After a hang. Whether the experiment may go on.
+  // After a hang. True if the experiment may continue.
   bool recover(const RunRecord& record) {
     const std::string what =
         (record.number ? "run " + std::to_string(record.number) : std::string("the trial")) + " hung (" +
@@ -157,7 +157,7 @@ class Session {
       return end(ExperimentEnd::hung,
                  what +
                      "; a hang can leave the card dead, and no --reset-cmd was given: reset it, then start "
-                     "the same command again, which goes on behind this run");
+                     "the same command again, which continues after this run");
     say_(what + "; resetting: " + experiment_.reset_command);
     const int code = run_shell(experiment_.reset_command, kResetLimitNs);
     if (code == 0) return true;

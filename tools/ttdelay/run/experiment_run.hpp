@@ -17,7 +17,7 @@ struct ExperimentSummary {
   unsigned untaken = 0, delayed = 0;  // delayed runs without their delays; all that ended well
 };
 
-// `say`: a line for people about what goes on. Throws FolderError, JournalError, StartError.
+// `say` receives progress lines for the terminal. Throws FolderError, JournalError, StartError.
 ExperimentSummary run_experiment(Experiment& experiment, const std::string& folder, const CardOpener& open,
                                  const std::atomic<bool>& stop,
                                  const std::function<void(const std::string&)>& say);

@@ -52,7 +52,7 @@ void write_description(const std::string& path, const Experiment& experiment, co
   if (error) throw FolderError(path + "/experiment.json cannot be written: " + std::strerror(error));
 }
 
-// What may not change between two calls: all but how runs are watched over.
+// The part that may not change between two calls: all but the supervision of runs.
 nlohmann::ordered_json identity_of(const Experiment& experiment) {
   nlohmann::ordered_json json = to_json(experiment);
   json["run"].erase("limit_ns");

@@ -12,7 +12,7 @@ struct FolderError : std::runtime_error {
 
 class ExperimentFolder {
  public:
-  // Makes the folder, or goes on with one of the same experiment; its seed is drawn at first. One process at a time has it.
+  // Makes the folder, or continues one of the same experiment; its seed is drawn when it is made. One process at a time holds it.
   // Throws FolderError.
   ExperimentFolder(const std::string& path, Experiment& experiment);
   ~ExperimentFolder();

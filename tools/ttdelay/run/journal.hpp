@@ -1,4 +1,4 @@
-// What an experiment's folder keeps of its runs: journal.jsonl, a JSON object a line, appended and on the disk before the next run
+// The record of an experiment's runs in its folder: journal.jsonl, a JSON object a line, appended and on the disk before the next run
 // begins. A line without its end was being written when everything stopped: it counts as never written.
 #pragma once
 #include <map>
@@ -17,8 +17,8 @@ struct JournalError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// ok: it ended with 0. failed: with another code. hang: silent for too long, over its limit, or tt-metal says so. broken off: something
-// outside of the workload ended it, which says nothing of the workload.
+// ok: it ended with 0. failed: with another code. hang: silent for too long, over its limit, or reported by tt-metal. broken off:
+// something outside of the workload ended it.
 enum class Outcome : uint8_t { ok, failed, hang, broken_off };
 const char* to_string(Outcome outcome);
 
@@ -40,13 +40,13 @@ struct RunRecord {
   std::string command;  // for a shell: this run again
 };
 
-// What the trial found.
+// The findings of the trial.
 struct TrialRecord {
   bool device_zones = false;
   size_t features = 0;
   std::optional<RecordPlace> place;
   std::map<std::string, std::string> cores;  // logical "x,y" to NOC0 "x,y"
-  std::vector<std::string> refused;          // builds that did not fit: name and the line that says so
+  std::vector<std::string> refused;          // builds that did not fit: name and the line of the error
   std::string without_zones;                 // why there are none
 };
 

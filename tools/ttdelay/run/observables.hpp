@@ -1,4 +1,4 @@
-// What a finished run shows, read from its folder.
+// The observables of a finished run, read from its folder.
 #pragma once
 #include <map>
 #include <optional>

@@ -56,7 +56,7 @@ bool is_zombie(pid_t pid) {
   return end == std::string::npos || end + 2 >= text.size() || text[end + 2] == 'Z';
 }
 
-// The number may be another process's by now: the descriptor stands for the one whose mark is read behind it.
+// The pid may have been reused: the descriptor pins one process, and the mark is checked after it was opened.
 void signal_marked(pid_t pid, const std::string& mark, int number) {
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (descriptor < 0) return;

@@ -34,7 +34,7 @@ bool end_marked(const std::string& mark, uint64_t grace_ns);
 // A program of ours: beside this one, else by its name in PATH.
 std::string own_program(const std::string& name);
 
-// What a program prints, and its exit code; 127 where it cannot be started.
+// The output of a program, and its exit code; 127 if it cannot be started.
 struct Printed {
   int code = 127;
   std::string out;

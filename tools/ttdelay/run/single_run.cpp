@@ -29,7 +29,7 @@ std::string end_of(const std::string& text) {
   return text.size() <= kLastWords ? text : text.substr(text.size() - kLastWords);
 }
 
-// What tt-metal prints when it gives a device up: "TIMEOUT: device timeout, potential hang detected, the device is unrecoverable" or
+// tt-metal's text when it stops using a device: "TIMEOUT: device timeout, potential hang detected, the device is unrecoverable" or
 // "TIMEOUT: device timeout in fetch queue wait, potential hang detected" with TT_METAL_OPERATION_TIMEOUT_SECONDS, "Timeout (N ms) waiting
 // for physical cores to finish" without (messages in tt-metal PR 30357, tt-xla issue 5789). No wait for a socket ends so (53849).
 bool says_hang(const std::string& text) {
@@ -129,7 +129,7 @@ std::string command_of(const Experiment& e, const PlannedRun& run, const Build& 
   if (!cache.empty()) variables["TT_METAL_CACHE"] = cache;
   std::string own = shell_line(variables, words);
   if (!line.empty()) own = line + (own.starts_with("env ") ? own.substr(3) : " " + own);
-  // In a quoted word the folder's name must stand outside of the quotes.
+  // In a quoted word the folder's name must be outside of the quotes, so that the shell expands it.
   for (size_t at = own.find("{run}"); at != std::string::npos; at = own.find("{run}", at))
     own.replace(at, 5, "'\"$RUN\"'");
   for (size_t at = own.find("''\"$RUN\""); at != std::string::npos; at = own.find("''\"$RUN\""))

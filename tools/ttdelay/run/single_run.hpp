@@ -25,7 +25,7 @@ struct SingleRun {
   bool stopped = false;                // by the user: it was not made
 };
 
-// Of a trial nothing is judged. Throws StartError, JournalError.
+// A trial gets no verdict. Throws StartError, JournalError.
 SingleRun make_run(const RunPlace& place, const PlannedRun& run, const Build& build,
                    std::optional<RecordPlace> record);
 

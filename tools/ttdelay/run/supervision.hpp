@@ -19,8 +19,8 @@ struct Supervised {
   double seconds = 0;
 };
 
-// A sign of life is a byte more in one of the files, or below one of the folders, in `signs`. What goes on when this returns is
-// the caller's to end.
+// Growth of a file, or of one below a folder, in `signs` counts as progress. The caller must end processes that still run when
+// this returns.
 Supervised supervise(pid_t pid, const Limits& limits, const std::vector<std::string>& signs,
                      const std::atomic<bool>& stop);
 

@@ -26,7 +26,7 @@ std::string not_visible(const Experiment& e, const CardFacts& facts) {
            "kind not known";
   if (!facts.masks_seen) return "the cores' records never held the masks of this run together";
   if (!facts.fresh)
-    return "the opening of the device was not seen, so the feedback words may be of an earlier run";
+    return "the opening of the device was not observed, so the feedback words may be of an earlier run";
   return "";
 }
 
@@ -47,7 +47,7 @@ std::string not_taken(const Experiment& e, const PlannedRun& run, const CardFact
   if (run.arm == Arm::watcher_only)
     return facts.others.empty()
                ? ""
-               : "cores have masks or feedback although no delay was asked for: " + listed(facts.others);
+               : "cores have masks or feedback although no delay was configured: " + listed(facts.others);
   const Unit unit = units_of(e)[run.unit];
   std::vector<LogicalCore> absent, untaken, more;
   for (const LogicalCore& core : unit.cores.cores)
@@ -62,8 +62,8 @@ std::string not_taken(const Experiment& e, const PlannedRun& run, const CardFact
     if (bits & ~bit) more.push_back(core);
   }
   if (!untaken.empty())
-    return "delays were not taken (" + unit.label() + "): the feedback word says of " + listed(untaken) +
-           " that no such transaction waited";
+    return "delays were not taken (" + unit.label() + "): by the feedback word of " + listed(untaken) +
+           " no such transaction waited";
   if (!more.empty()) return "the feedback word of " + listed(more) + " has kinds that were not to be delayed";
   if (!facts.others.empty()) return "cores were delayed that were not named: " + listed(facts.others);
   return "";

@@ -1,4 +1,4 @@
-// Whether a delayed run was delayed, from what was seen of the card. Pure.
+// Checks from the values read of the card whether a delayed run was delayed. Pure.
 #pragma once
 #include <string>
 
@@ -7,11 +7,11 @@
 
 namespace ttc::delay {
 
-// What the host writes into the records for a run.
+// The masks that the host writes into the records for a run.
 MasksByCore masks_of(const Experiment& experiment, const PlannedRun& run);
 
-// Empty: every named core reports that transactions of the kind were delayed, and no other core and no other kind was. Else a
-// sentence that says what is missing, and where.
+// Empty if every named core reports that transactions of the kind were delayed, and no other core and no other kind was. Else a
+// sentence that names what is missing, and where.
 std::string not_taken(const Experiment& experiment, const PlannedRun& run, const CardFacts& facts);
 
 }  // namespace ttc::delay

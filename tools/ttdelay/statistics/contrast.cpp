@@ -40,7 +40,7 @@ std::vector<double> variances(const Groups& groups, const Weights& weights, size
   return own;
 }
 
-// What a group is drawn from: deviations from means, widened to the variance that they estimate.
+// The values that a group is drawn from: deviations from means, widened to the variance that they estimate.
 std::vector<std::vector<double>> deviations(const Groups& groups, const Weights& weights) {
   std::vector<double> all;
   std::vector<std::vector<double>> own(groups.size());

@@ -35,7 +35,7 @@ double least_p(const Groups& groups) {
 }
 
 double permutation_p(const Groups& groups, const Weights& weights, size_t draws, uint64_t seed) {
-  // Ties in floating point: the observed assignment, met again, must count.
+  // Rounding must not exclude the observed assignment itself when it is drawn.
   const double observed = ratio(groups, weights) * (1 - 1e-9);
   std::vector<double> all;
   for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());

@@ -12,7 +12,7 @@ double permutation_p(const Groups& groups, const Weights& weights, size_t draws,
 // The smallest p-value that groups of these sizes can have at all: one assignment of all that differ.
 double least_p(const Groups& groups);
 
-// So many draws that a p-value of `alpha / tests` can show.
+// The number of draws with which a p-value of `alpha / tests` can be reached.
 size_t draws_for(size_t tests, double alpha);
 
 }  // namespace ttc::delay

@@ -81,7 +81,7 @@ void TimeSums::clear() {
   programs_.clear();
 }
 
-// Of the host side only names are wanted.
+// Only names are taken from the host side.
 void TimeSums::host(std::span<const uint64_t> chunk) {
   host_.push(chunk);
   host_.release(nowhere_, true);

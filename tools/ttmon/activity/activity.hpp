@@ -1,10 +1,10 @@
-// What the cores of a card did of late, from the newest chunks of its ring: busy cores, top zones, top ops.
+// The recent activity of a card's cores, from the newest chunks of its ring: busy cores, top zones, top ops.
 //
 // A program is timed from its first firmware zone's begin to its last one's end, over all cores. Those of one op are summed up
 // by its name where the workload's host side is known, the others by host id.
 //
 // Reading is bounded: a sample decodes at most a budget of ring bytes and passes over older ones, so that a monitor takes the
-// same small part of a CPU whatever the card records. `read_share` says how much of the ring's growth was decoded.
+// same small part of a CPU whatever the card records. `read_share` is the part of the ring's growth that was decoded.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -44,11 +44,11 @@ class TimeSums : public Format {
   // Markers between are missing: a zone that is open ends elsewhere, and of programs parts are unknown.
   void missed();
   void clear();
-  // Programs that have ended join the sums; `all`: every one that was seen.
+  // Adds programs that have ended to the sums; `all`: every program that was read.
   void settle(bool all);
   // Sums by host id that are small go, when there are more than `most`.
   void keep_longest_programs(size_t most);
-  // What the host side called programs, where another source than this one's chunks has it. Null: none has.
+  // Names of programs from the host side of another source. Null if there is none.
   void set_op_names(const OpNames* names) { other_names_ = names; }
 
   uint64_t losses() const { return losses_; }
@@ -79,7 +79,7 @@ class TimeSums : public Format {
   std::map<std::string, TimeSum> zones_, ops_;
   std::map<ProgramKey, TimeSum> programs_;
   std::map<uint32_t, Programs> open_programs_;  // by chip
-  std::vector<uint64_t> ns_;                    // of the frame at hand, by marker
+  std::vector<uint64_t> ns_;                    // of the current frame, by marker
   HostTracks host_;
   HostWriter nowhere_;
   const OpNames* other_names_ = nullptr;

@@ -28,7 +28,7 @@ class LiveOpNames {
   std::set<uint64_t> seen_;                  // sessions that were read
   std::vector<uint64_t> chunk_;
   HostTracks tracks_;
-  HostWriter nowhere_;  // only names are wanted
+  HostWriter nowhere_;  // discards rows: only names are used
 };
 
 }  // namespace ttc::tools

@@ -1,4 +1,4 @@
-// What is known of an event beside its name: a name and a number or a text.
+// A field of an event beside its name: a name and a number or a text.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -18,7 +18,7 @@
 
 namespace ttc::tools {
 
-// What a process named so far.
+// The names that a process has sent so far.
 class HostNames {
  public:
   virtual ~HostNames() = default;

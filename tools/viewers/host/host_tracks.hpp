@@ -33,9 +33,9 @@ class HostTracks {
 
   // A chunk; all but those of the host's side are passed over.
   void push(std::span<const uint64_t> chunk);
-  // What need not wait. `all`: everything.
+  // Writes the events that need not wait any more; `all`: every one.
   void release(HostWriter& to, bool all);
-  // No chunk will come: zones that are still open end with their thread. Before the last release.
+  // To be called after the last chunk, before the last release: zones that are still open end with their thread.
   void end();
 
   OpNames& names() { return names_; }

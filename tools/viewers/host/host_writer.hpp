@@ -1,4 +1,4 @@
-// What formats are given of the workload's host side: processes, their threads with zones, messages and plots, and rows of
+// The workload's host side as formats receive it: processes, their threads with zones, messages and plots, and rows of
 // spans: frames and locks of a process, and what a thread waited for.
 #pragma once
 #include <cstdint>
@@ -26,7 +26,7 @@ struct HostPlot {
   uint32_t process = 0;
   std::string name;
 };
-// Where a zone stands in the source.
+// A zone's place in the source.
 struct HostSource {
   uint32_t number = 0;  // from 0, without gaps, over all processes
   std::string name, function, file;
@@ -53,7 +53,7 @@ struct HostRow {
   uint32_t process = 0;
   HostRowKind kind = HostRowKind::frames;
   std::string name;
-  const HostThread* thread = nullptr;  // of waits; the row stands beside it
+  const HostThread* thread = nullptr;  // of waits; the row is beside it
   uint32_t rank = 0;                   // among rows of one name
 };
 struct HostSpan {
@@ -81,7 +81,7 @@ class HostWriter {
   virtual void host_span(const HostRow&, const HostSpan&) {}
 };
 
-// What viewers that name an event show of a message: its first line, at most 120 bytes, without back-ticks around it and the arrow
+// The name of a message's event in viewers: its first line, at most 120 bytes, without back-ticks around it and the arrow
 // in front of an op's JSON.
 std::string_view title_of(std::string_view message);
 

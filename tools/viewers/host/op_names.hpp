@@ -1,4 +1,4 @@
-// What the workload's host side called the programs of chips, by chip and host id.
+// Names of the chips' programs from the workload's host side, by chip and host id.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ class OpNames {
  public:
   static constexpr size_t kMost = 4'000'000;  // further ones stay without a name
 
-  // A later name of the same program stands for it from then on.
+  // A later name of the same program replaces it from then on.
   void add(uint32_t chip, uint32_t host_id, std::string_view name);
   // Null: it is not known.
   const std::string* find(uint32_t chip, uint32_t host_id) const;

@@ -10,7 +10,7 @@ using namespace perfetto;
 
 namespace {
 
-constexpr size_t kLongestHead = 32;    // what stands before a track event in its packet
+constexpr size_t kLongestHead = 32;    // the fields before a track event in its packet
 constexpr size_t kLongestEvent = 128;  // a track event without texts
 
 char* put_tag(char* at, unsigned field, unsigned wire) {
@@ -143,7 +143,7 @@ void Perfetto::counter(const TimelineCounter& counter) {
                    : declare(chip.track, counter.name, kCounterRank + counter.number, &counter.unit);
 }
 
-// What every packet of the sequence leaves out: its clock and its track. Names of arguments are interned.
+// The defaults of every packet of the sequence: its clock and its track. Names of arguments are interned.
 void Perfetto::begin_sequence(Sequence& s, const Chip& chip, uint64_t track, uint64_t base_ns) {
   s.id = next_sequence_++;
   s.base_ns = base_ns;

@@ -1,4 +1,4 @@
-// Which size of the logs is believed, on logs in memory.
+// Which size of the logs is accepted, on logs in memory.
 #include "collector/attach/region_size.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ constexpr uint32_t kBase = 4096, kFrames = 150, kFrameWords = 12;
 constexpr uint32_t kBankBytes = 6 * 64000;  // all usual sizes lie in it
 constexpr uint64_t kBegun = 1'000'000;      // device time at attaching
 
-// A launch's frame, or a push of accumulating firmware: of that, ids and slots are unset, and the zone stands behind them.
+// A launch's frame, or a push of accumulating firmware: of that, ids and slots are unset, and the zone follows them.
 test::Words frame_at(uint64_t t, uint32_t identity, uint32_t launch, device::Mode mode) {
   if (mode == device::Mode::normal)
     return test::frame_words(identity, launch, {100, t, t + 90}, {101, t + 10, t + 80});
@@ -58,13 +58,13 @@ class BusyCard : public card::FakeCard {
   card::Access aim(card::Window, card::Coord, uint64_t) override { return card::Access::suspect; }
 };
 
-// What the drain knows of the firmware's mode.
+// The mode of the firmware, as far as the drain has it.
 struct KnownMode {
   device::Mode is = device::Mode::normal;
   bool known = true;
 };
 
-// 0: none was believed.
+// 0: none was accepted.
 uint32_t learnt_of(uint32_t hint, uint32_t frames_landed, KnownMode mode = {}) {
   Attachment attachment;
   attachment.layout = markers::layout_by_generation(4);

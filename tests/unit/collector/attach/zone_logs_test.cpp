@@ -153,7 +153,7 @@ TEST_F(ZoneLogsTest, metal_home_is_searched_where_logs_can_be) {
   EXPECT_EQ(zone_log_directory_in(directory), (directory / "generated/profiler/.logs").string());
 }
 
-// A process with these variables and this directory, which lives until it is destroyed.
+// A process with these variables and this directory, which runs until the object is destroyed.
 class Workload {
  public:
   Workload(const std::string& directory, std::vector<std::string> environment) {

@@ -182,7 +182,7 @@ TEST(BlockCodec, a_block_comes_behind_what_was_there_and_a_bad_one_leaves_that_a
   BlockHeader h = encoder.encode(second, 1, two);
   BlockDecoder decoder;
   decoder.decode(one.bytes(), false, out);
-  // The same contents, said to be one chunk more: found out only when all others were put together.
+  // The same contents with a header of one chunk more: detected only when all others were put together.
   ++h.chunks;
   h.header_checksum = checksum_of(&h, offsetof(BlockHeader, header_checksum));
   AlignedBytes bad;
@@ -190,7 +190,7 @@ TEST(BlockCodec, a_block_comes_behind_what_was_there_and_a_bad_one_leaves_that_a
   std::memcpy(bad.data(), two.data(), two.size());
   std::memcpy(bad.data(), &h, sizeof h);
   EXPECT_THROW(decoder.decode(bad.bytes(), false, out), BlockError);
-  // Said to be longer than they are: found out behind them.
+  // A length above the real one: detected after them.
   --h.chunks, h.raw_bytes += 8;
   h.header_checksum = checksum_of(&h, offsetof(BlockHeader, header_checksum));
   std::memcpy(bad.data(), &h, sizeof h);
@@ -217,7 +217,7 @@ TEST(BlockCodec, facts_alone_can_be_had) {
   EXPECT_TRUE(std::equal(out[1].begin(), out[1].end(), in[2].begin(), in[2].end()));
 }
 
-// The checksums stand in front of the decoder; behind them it must hold by itself.
+// Checksums protect the decoder; without them it must hold by itself.
 TEST(BlockCodec, a_section_of_any_other_length_or_content_gives_an_answer) {
   ChunkBatch in;
   in.add(fact_chunk(shm::ChunkKind::session, 0, "{}"));

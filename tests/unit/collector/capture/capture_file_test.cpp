@@ -1,5 +1,5 @@
 // Files of version 3: whole, without their index, cut at any length, with any bit flipped; what a filter
-// reads; and the file of version 1 that is kept for ever.
+// reads; and the file of version 1 that is kept.
 #include "collector/capture/capture_file.hpp"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST(CaptureFile, cut_at_any_length_it_gives_its_whole_blocks) {
   }
 }
 
-// Never a crash, never a chunk that was not there; and what lies in other blocks stays readable.
+// Never a crash, never a chunk that was not there; and other blocks stay readable.
 TEST(CaptureFile, any_flipped_bit_gives_an_answer) {
   const std::string whole = file_of(small_run());
   const MemoryFile file(whole);
@@ -159,7 +159,7 @@ TEST(CaptureFile, a_filter_reads_only_the_blocks_it_needs) {
   Got got = read_all(file.path(), wanted, 2);
   EXPECT_EQ(got.words, 3u);
   EXPECT_EQ(got.blocks_read, 3u);
-  EXPECT_EQ(got.blocks_of_facts, 2u);  // session and names are always wanted
+  EXPECT_EQ(got.blocks_of_facts, 2u);  // session and names are always read
   EXPECT_EQ(got.chunks, 5u);
   wanted = {};
   wanted.cycles_from = 20'000'000, wanted.cycles_to = 20'000'500;

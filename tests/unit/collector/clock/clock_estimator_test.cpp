@@ -63,7 +63,7 @@ struct Scene {
   HostTime at = kStart;
 };
 
-// The truth at `when`, and what the model says of it.
+// The truth at `when` is within the model's bound.
 void expect_bounded(const Scene& s, HostTime when) {
   ClockMap map;
   map.update({}, s.segments);
@@ -249,7 +249,7 @@ TEST(ClockEstimator, the_grid_narrows_short_runs_once_it_was_seen) {
 }
 
 TEST(ClockEstimator, what_was_seen_is_an_upper_limit) {
-  // Reads with a constant skew: the truth is always at their end. Markers seen early narrow the family from
+  // Reads with a constant skew: the truth is always at their end. Markers read early narrow the family from
   // above.
   const auto bound = [](bool with_markers) {
     ClockEstimator estimator{ClockRules{}};

@@ -91,7 +91,7 @@ TEST(ClockMap, batch_and_single_agree_over_wraps_and_segment_ends) {
   EXPECT_EQ(times, out);
 }
 
-// Long pieces, seen early: what is more than 2^43 cycles ahead is a wrap older.
+// Long pieces, read early: what is more than 2^43 cycles ahead is a wrap older.
 TEST(ClockMap, batch_takes_the_same_wrap_as_single_in_a_piece_of_two_hours) {
   constexpr HostTime kHost = 1'000'000'000'000'000;
   constexpr uint64_t kLong = (uint64_t{1} << 43) - 1;
@@ -139,7 +139,7 @@ TEST(ClockMap, outside_of_everything_measured_there_is_no_bound) {
   const auto early = map.at(999'000, 200'000'000);
   EXPECT_EQ(early.quality.kind, BoundKind::none);
   EXPECT_EQ(early.quality.bound, kNoBound);
-  // Later than the last sample, but seen: not after that, and not faster than the chip can count.
+  // Later than the last sample, but read: not after that, and not faster than the chip can count.
   const HostTime seen = 177'000'000;
   const auto late = map.at(2'010'000, seen);
   EXPECT_EQ(late.quality.kind, BoundKind::hard);

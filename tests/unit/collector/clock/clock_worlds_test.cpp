@@ -1,4 +1,4 @@
-// Hard bounds hold in every world, conditional bounds in every world that meets their condition, the mapping
+// Hard bounds hold in every world, conditional bounds in every world that satisfies their condition, the mapping
 // is strictly monotone, and what it is off by stays small. TTC_LONG=1: ten million markers. TTC_SEED=n
 // repeats one, and with TTC_LONG=1 it is the first of many.
 #include <gtest/gtest.h>
@@ -197,11 +197,12 @@ TEST(ClockWorlds, bounds_contain_the_truth) {
   }
   const double share = static_cast<double>(tally.conditional) /
                        static_cast<double>(std::max<uint64_t>(tally.conditional_possible, 1));
-  std::printf("%llu markers; conditional in %.1f %% of those whose world meets the condition; %llu outside\n",
-              static_cast<unsigned long long>(tally.markers), 100 * share,
-              static_cast<unsigned long long>(tally.outside));
+  std::printf(
+      "%llu markers; conditional in %.1f %% of those whose world satisfies the condition; %llu outside\n",
+      static_cast<unsigned long long>(tally.markers), 100 * share,
+      static_cast<unsigned long long>(tally.outside));
   if (worlds > 1) {
-    EXPECT_GT(share, 0.7) << "the condition holds, but the model hardly ever says so";
+    EXPECT_GT(share, 0.7) << "the condition holds, but the model hardly ever reports it";
   }
 }
 
@@ -394,7 +395,7 @@ TEST(ClockWorlds, a_droop_between_two_reads_of_a_core_stays_within_the_bound) {
   }
 }
 
-// Droops of any size say that smaller ones may hide, by which a duration is off more than the pace says.
+// Droops of any size imply smaller undetected ones, by which a duration is off more than by the pace.
 TEST(ClockWorlds, durations_hold_across_a_droop_that_hides_after_large_ones) {
   for (const auto& [seed, timer] : {std::pair<uint64_t, bool>{31500431, true}, {41000035, false}}) {
     MotionMaker maker(Motion::droops, 5, seed);

@@ -35,7 +35,7 @@ TEST(DeviceClock, it_has_44_bits) {
   EXPECT_EQ(clock.at(2000), 1000u);
 }
 
-// Twice the rate that it is said to have, and a second, for tiles that left reset later.
+// Twice the rate that the card reports, and a second, for tiles that left reset later.
 TEST(DeviceClock, no_marker_is_later_than_its_ceiling) {
   const DeviceClock clock({1000, 5000}, kMhz);
   EXPECT_EQ(clock.ceiling(1000), 5000u + 1'000'000'000);

@@ -1,4 +1,4 @@
-// The rules of what the drain remembers of a lane: lane_state.hpp.
+// The rules of the drain's state of a lane: lane_state.hpp.
 #include "collector/continuity/lane_state.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(FirstWords, must_look_the_same_when_they_have_landed) {
   const auto words = counting(7, 12);
   EXPECT_FALSE(first.same(words));
   first.see(words, 55, 1000);
-  EXPECT_TRUE(first.same(counting(7, 20)));  // more may stand behind them
+  EXPECT_TRUE(first.same(counting(7, 20)));  // more may follow them
   EXPECT_FALSE(first.same(counting(7, 10)));
   EXPECT_FALSE(first.same(counting(8, 12)));
   EXPECT_FALSE(first.landed(1000 + timing::kLandedNs - 1));

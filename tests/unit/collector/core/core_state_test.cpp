@@ -1,4 +1,4 @@
-// The rules of what the drain remembers of a core: core_state.hpp.
+// The rules of the drain's state of a core: core_state.hpp.
 #include "collector/core/core_state.hpp"
 
 #include <gtest/gtest.h>

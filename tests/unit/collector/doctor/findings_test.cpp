@@ -90,7 +90,7 @@ class DoctorFindings : public testing::Test {
   Environment& variables() { return *workload().environment; }
   card::PciFunction& function() { return m.cards.front().function; }
 
-  // The one finding there is. Its sentence holds `words`, and nothing of it is left open.
+  // The one finding there is. Its sentence holds `words`, and it is complete.
   Finding only(const char* id, Weight weight, const std::string& words) {
     const Findings found = findings_of(m);
     std::string ids;
@@ -113,7 +113,7 @@ TEST_F(DoctorFindings, a_healthy_machine_has_none) {
   EXPECT_NE(to_text(m, {}).find("nothing stands in the way"), std::string::npos);
 }
 
-// What cannot be seen is no reason to say something.
+// Facts that cannot be read cause no finding.
 TEST_F(DoctorFindings, a_machine_that_shows_little_has_none) {
   MachineState little;
   little.cards.push_back(healthy_card(0, "0000:01:00.0"));
@@ -210,7 +210,7 @@ TEST_F(DoctorFindings, a_holder_that_is_stopped) {
   const Finding f = only("stale-holder", kStops, "kill -CONT 100");
   EXPECT_NE(f.fix.find("tt-smi -r 0"), std::string::npos);
   EXPECT_EQ(f.pid, 100);
-  function().openers[0].observer = true;  // an observer stands in no process's way
+  function().openers[0].observer = true;  // an observer disturbs no process
   EXPECT_TRUE(findings_of(m).empty());
 }
 
@@ -496,7 +496,7 @@ TEST_F(DoctorFindings, values_that_are_not_read_as_they_look) {
 }
 
 TEST_F(DoctorFindings, a_setting_of_the_profiler_without_the_profiler) {
-  workload().holds.clear();  // so that profiler-off says nothing
+  workload().holds.clear();  // so that profiler-off is not reported
   variables() = {{"TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT", "4000"}};
   only("variable-ineffective", kSpoils, "read only when the profiler is on");
 }

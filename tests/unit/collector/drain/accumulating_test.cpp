@@ -1,4 +1,4 @@
-// Accumulating firmware goes on while a poll reads its buffers.
+// Accumulating firmware keeps running while a poll reads its buffers.
 #include <gtest/gtest.h>
 
 #include "collector/drain/drain.hpp"
@@ -8,7 +8,7 @@
 namespace ttc::sim {
 namespace {
 
-// Launches, so many as launches_left says, right before the first marker of BRISC's buffer is read.
+// Makes `launches_left` launches right before the first marker of BRISC's buffer is read.
 class LaunchesWithinAPoll : public MacroCard {
  public:
   using MacroCard::MacroCard;

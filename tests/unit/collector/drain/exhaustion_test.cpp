@@ -1,5 +1,5 @@
 // The shipped drain against every history of whole steps within a bound: launches of two lanes, host resets, polls in time, and
-// times without a poll, in every order (tests/sim/macro_card.hpp). Each history is judged by what a reader of the ring gets:
+// times without a poll, in every order (tests/sim/macro_card.hpp). Each history is checked by what a reader of the ring gets:
 //
 //   silent     a marker is neither delivered nor inside a recorded interval       never
 //   wrong      a marker is delivered twice, or was never stored                   never
@@ -8,7 +8,7 @@
 // Reductions: equal pauses in a row are one; a single poll beside polls in time is left out; the drain's polls are atomic, but a
 // push may land between two of them, and a reset be half written (interleaving_test.cpp puts stores between the loads of a poll).
 // Within kPollDeadlineNs of a host reset no launch begins, as timing.hpp assumes; the cases named `soon` do without that, and
-// false alarms are not judged there. Excused is what a reset took within kPollDeadlineNs of its becoming visible.
+// false alarms are not checked there. Excused is what a reset took within kPollDeadlineNs of its becoming visible.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -67,7 +67,7 @@ class Exhaustion : public testing::TestWithParam<HistoryCase> {
     }
     return true;
   }
-  // Of a results read that no Tensix core shows an Ethernet core may not know (timing.hpp).
+  // A results read that no Tensix core shows may stay undetected on an Ethernet core (timing.hpp).
   static bool shows_each_reset(const std::string& history) {
     bool recorded = false, shown = false, may_show = false;
     for (const char step : history) {
@@ -79,7 +79,7 @@ class Exhaustion : public testing::TestWithParam<HistoryCase> {
     }
     return true;
   }
-  // Of a history that is judged bad: what is left when no step can go.
+  // Shrinks a failing history until no step can be removed.
   static std::string shortest(std::string history) {
     for (size_t i = 0; i < history.size();) {
       std::string less = history;

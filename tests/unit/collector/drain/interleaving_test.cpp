@@ -131,7 +131,7 @@ class Interleaving : public testing::Test {
     ADD_FAILURE() << wrong << "\n  " << rerun << " prints what happened";
     return ++failures < 20;
   }
-  // A test that never met what it is for proves nothing.
+  // A test in which its situation never occurred proves nothing.
   void expect_covered() const {
     std::cout << total.text() << "\n";
     EXPECT_GT(total.complete, total.runs / 20);

@@ -8,7 +8,7 @@
 namespace ttc::sim {
 namespace {
 
-// The clock stands while a core is polled, as it seems to where the loads take no time: nothing shows that a frame has landed.
+// The clock does not advance while a core is polled, as if loads took no time: nothing shows that a frame has landed.
 class WaitingMarkers : public RingReading, public testing::Test {
  protected:
   WaitingMarkers() : RingReading(ring()) {

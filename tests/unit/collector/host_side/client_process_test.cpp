@@ -98,7 +98,7 @@ TEST_F(ClientProcess, a_state_directory_that_cannot_be_made_is_said) {
   EXPECT_NE(keep_handshake(file(), {"aa", 76, "", ""}), "");
 }
 
-// The client is in an object that the program has mapped: here this program stands for it.
+// The client is in an object that the program has mapped: here this program is that object.
 TEST_F(ClientProcess, the_object_that_holds_the_client_is_found) {
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   const ProcessFiles files = files_of_process(getpid());

@@ -1,4 +1,4 @@
-// What is missing between two chunks of a lane: exact where the log goes on, unknown across a host reset, and
+// What is missing between two chunks of a lane: exact where the log continues, unknown across a host reset, and
 // nothing where nothing is missing.
 #include "collector/loss/chunk_gaps.hpp"
 
@@ -103,7 +103,7 @@ TEST(ChunkGaps, a_whole_stream_has_none) {
 
 TEST(ChunkGaps, missing_words_of_one_log_are_counted_exactly_and_lie_between_two_times) {
   const Finding f = find({{0}, {1, 1}, {4, 0, 3}, {5, 1, 1}});
-  ASSERT_EQ(f.lost.size(), 1u);  // RISC 1 was in doubt and lost nothing
+  ASSERT_EQ(f.lost.size(), 1u);  // RISC 1 was unresolved and lost nothing
   EXPECT_EQ(f.missing_chunks, 2u);
   EXPECT_EQ(f.lost[0].risc, 0);
   EXPECT_EQ(f.lost[0].core_x, 1);
@@ -130,7 +130,7 @@ TEST(ChunkGaps, a_lane_not_seen_before_the_gap_is_in_doubt_from_its_beginning) {
   EXPECT_EQ(f.lost[0].risc, 1);
   EXPECT_EQ(f.lost[0].from_cycles, 0u);
   EXPECT_EQ(f.lost[0].to_cycles, last_time_of(4) + 1);
-  // Lane 0 did not come again: it stays in doubt.
+  // Lane 0 did not come again: it stays unresolved.
   EXPECT_EQ(f.lost[1].risc, 0);
   EXPECT_EQ(f.lost[1].from_cycles, last_time_of(0));
   EXPECT_EQ(f.lost[1].to_cycles, shm::kOpenEnd);
@@ -330,7 +330,7 @@ TEST(LossView, what_a_record_covers_is_not_found_again_and_the_rest_has_ids_of_i
   EXPECT_EQ(view.missing_words(), 60u);
 }
 
-// A record of what the card lost may have been in the missing chunks, and no index says that it was recorded
+// A record of what the card lost may have been in the missing chunks, and no index shows that it was recorded
 // again.
 TEST(LossView, behind_a_gap_of_a_stream_that_broke_off_nothing_is_sure_also_where_the_end_came) {
   LossView view(shm::LossCause::not_kept);

@@ -58,7 +58,7 @@ TEST(LossLog, an_open_interval_grows_under_the_same_id_and_closes_once) {
   EXPECT_EQ(a.published.back().from_cycles, 100u);
   EXPECT_EQ(a.losses.intervals().size(), 1u);
   const size_t before = a.published.size();
-  a.losses.open(kHere, LossCause::dropped_on_card, 300, 7);  // nothing new to say
+  a.losses.open(kHere, LossCause::dropped_on_card, 300, 7);  // nothing new
   EXPECT_EQ(a.published.size(), before);
   a.losses.close(kHere, LossCause::dropped_on_card, 400);
   EXPECT_EQ(a.published.back().to_cycles, 400u);

@@ -51,7 +51,7 @@ TEST_F(Tables, syntax_of_the_shells_within_a_description_is_escaped) {
   const std::string bash = option_table(app, "bash");
   EXPECT_TRUE(has(bash, "    :--form) values='one two' ;;\n"));
   EXPECT_TRUE(has(bash, ":--output|:-o) values=- ;;\n"));
-  EXPECT_FALSE(has(bash, "run:--port)"));  // its value stands behind '='
+  EXPECT_FALSE(has(bash, "run:--port)"));  // its value follows '='
 }
 
 TEST_F(Tables, a_man_page_takes_text_as_it_is) {

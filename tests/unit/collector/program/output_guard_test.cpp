@@ -29,7 +29,7 @@ class OutputGuard : public testing::Test {
     std::ifstream in(path(name));
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // What is said; empty: nothing was refused.
+  // The message; empty if nothing was refused.
   static std::string refusal(const std::string& output, const std::vector<std::string>& inputs) {
     try {
       refuse_output_over_input(output, inputs);

@@ -113,7 +113,7 @@ TEST(Units, ranges_are_shown_exactly_in_the_largest_whole_unit) {
   EXPECT_EQ(size_text(1000), "1000B");
 }
 
-// What CLI11 says of `value` given to an option; empty: it was taken.
+// CLI11's error for `value` given to an option; empty if it was taken.
 template <class Add>
 std::string given(const std::string& value, const Add& add) {
   CLI::App app;

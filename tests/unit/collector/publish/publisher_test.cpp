@@ -1,4 +1,4 @@
-// When what a sweep publishes is seen by readers that poll.
+// When the chunks of a sweep become visible to readers that poll.
 #include "collector/publish/publisher.hpp"
 
 #include <gtest/gtest.h>

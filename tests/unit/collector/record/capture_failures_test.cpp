@@ -1,5 +1,5 @@
 // Each write, sync, rename, truncation, opening and allocation of a capture fails in turn, and disks of every size
-// fill up: the files' own account equals the truth each time. What a file lacks lies in an interval of it, or the
+// fill up: the files' own account equals the truth each time. What a file lacks is in an interval of it, or the
 // file is not taken for a whole one; a capture without an error is whole.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ thread_local bool exempt = false;
 
 // A sanitizer has an allocator of its own, and checks that what it gave is given back to it.
 #if !TTC_SANITIZED
-// Not inlined: the compiler would see a mismatch of what is one pair.
+// Not inlined: else the compiler warns of a mismatch within one matching pair.
 [[gnu::noinline]] void* operator new(size_t bytes) {
   if (armed.load(std::memory_order_relaxed) && !exempt && bytes >= kCounted &&
       allocations.fetch_add(1) == failing.load())
@@ -162,7 +162,7 @@ class CaptureFailures : public testing::Test {
     return o;
   }
 
-  // Captures the feed, and judges what is left.
+  // Captures the feed, and checks what is left.
   void record(const CaptureForm& form, const std::string& what) {
     SCOPED_TRACE(std::string(form.name) + ", " + what);
     const CaptureOptions o = options(form);
@@ -226,7 +226,7 @@ class CaptureFailures : public testing::Test {
     for (size_t i = 0; i < there.size(); ++i) {
       if (there[i]) continue;
       ++missing;
-      // Without a session the lanes are not known: the file says that it broke off.
+      // Without a session the lanes are not known: the file is marked as broken off.
       EXPECT_TRUE(covered(feed_.launches()[i].after, feed_.launches()[i].last) ||
                   (broke_off && !lane_known) || all.empty())
           << "launch " << i << " is missing without a word";

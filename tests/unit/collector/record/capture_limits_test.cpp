@@ -162,7 +162,7 @@ TEST_F(CaptureLimits, a_disk_that_keeps_up_costs_nothing) {
   EXPECT_EQ(a.ends, 1u);
 }
 
-// The disk stands still until everything was gathered: what does not fit into memory is dropped by rule, reported
+// The disk is blocked until everything was gathered: what does not fit into memory is dropped by rule, reported
 // exactly, and the rest is there.
 TEST_F(CaptureLimits, a_disk_that_is_too_slow_costs_blocks_by_rule) {
   uint32_t head_of_oldest = 0;

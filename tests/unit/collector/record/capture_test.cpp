@@ -209,7 +209,7 @@ TEST(Capture, damage_names_the_byte) {
   EXPECT_NE(got.damage.find("byte " + std::to_string(at)), std::string::npos) << got.damage;
 }
 
-// "nothing behind it can be found" (capture_reader.hpp), however often it is asked.
+// "nothing behind it can be found" (capture_reader.hpp), however often it is called.
 TEST(Capture, behind_damage_nothing_is_delivered_any_more) {
   std::string text = whole();
   const size_t at = parts()[0].size() + parts()[1].size();

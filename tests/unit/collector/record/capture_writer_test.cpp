@@ -108,7 +108,7 @@ TEST_P(CaptureOfSeveral, every_chunk_of_every_ring_is_there_in_its_order) {
     a.publish(i);
     if (i % 3 == 0) b.publish(i);
   }
-  a.end();  // one ends while the other goes on
+  a.end();  // one ends while the other continues
   for (uint64_t i = 0; i < 100; ++i) b.publish(1000 + i);
   b.end();
   capture.finish();

@@ -81,7 +81,7 @@ class Flight : public testing::Test {
     return count;
   }
 
-  std::atomic<uint64_t> now_ns_{10 * kHour};  // since the machine was started; goes on when it is asked for
+  std::atomic<uint64_t> now_ns_{10 * kHour};  // since the machine was started; advances at each call
   const std::string name_ = "test-flight-" + std::to_string(getpid());
   const std::string base_ = testing::TempDir() + name_;
   std::unique_ptr<shm::SegmentWriter> segment_;

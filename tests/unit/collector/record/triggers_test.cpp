@@ -1,4 +1,4 @@
-// Each trigger on chunks made by hand: what sets it off, what does not, and what it says.
+// Each trigger on chunks made by hand: what sets it off, what does not, and its text.
 #include "collector/record/triggers.hpp"
 
 #include <gtest/gtest.h>
@@ -138,7 +138,7 @@ TEST(Triggers, a_loss_but_not_one_of_before) {
 
 TEST(Triggers, a_lane_that_fell_silent_is_told_once_until_it_speaks_again) {
   TriggerWatch watch(rules_of({"silent>2s"}));
-  EXPECT_FALSE(watch.at(1'000'000 * kMs)) << "a lane that never spoke is not silent";
+  EXPECT_FALSE(watch.at(1'000'000 * kMs)) << "a lane without any marker is not silent";
   watch.push(launch_chunk(1000, kOther, 10, 10'000 * kMs));
   EXPECT_FALSE(watch.at(11'999 * kMs));
   EXPECT_EQ(watch.at(12'000 * kMs), "no marker from 1-2 RISC 3 for 2000000.000 us");

@@ -60,7 +60,7 @@ TEST(RecycleResolve, what_a_quick_push_hides_is_not_made_up_for_by_a_later_run) 
   EXPECT_TRUE(possible_outcomes(c).empty());
 }
 
-// Frames that fill a buffer: the last of 17 in the new lap begins where the 16 of the old lap ended, so that it stands at the
+// Frames that fill a buffer: the last of 17 in the new lap begins where the 16 of the old lap ended, so that it is at the
 // old place, too.
 constexpr uint32_t kLate = 1'000'000;  // smaller low halves look like roll-overs
 
@@ -99,7 +99,7 @@ TEST(RecycleResolve, a_lap_of_full_frames_that_reaches_the_old_place_is_told_by_
   EXPECT_EQ(outcomes[0].cursor, 17 * device::kBufferWords);
 }
 
-// An 18th run may have come to the old place, where the lap has written over it.
+// An 18th run may have come to the old place, which the lap has overwritten.
 TEST(RecycleResolve, a_run_more_than_a_lap_that_reaches_the_old_place_holds_is_not_passed_over) {
   FullFrames f;
   f.c.allowed = f.c.crossing = {17, 18};
@@ -160,7 +160,7 @@ TEST(RecyclePlace, behind_a_hole_only_what_ends_at_the_index_is_taken) {
   EXPECT_EQ(found->frames[0].before.last_time, kLate + 900u);
 }
 
-// The hole of launch 8 holds old bytes of a frame without a time: the log reads through it, and launch 8 stands at the front alone.
+// The hole of launch 8 holds old bytes of a frame without a time: the log reads through it, and launch 8 is at the front alone.
 TEST(RecyclePlace, frames_in_front_of_a_hole_that_looks_like_one_are_left_to_the_interval) {
   const Words sat_out = test::frame_words(kNcrisc.identity, 2, {7, Time(), Time()}, {9, Time(), Time()});
   const Words log = late(8, 4000) + late(3, 700) + late(7, 3000) + sat_out + late(9, 5000);

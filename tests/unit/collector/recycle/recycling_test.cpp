@@ -1,6 +1,6 @@
-// The protocol code of a recycle, as it runs, against firmware that goes on between any two of its accesses
+// The protocol code of a recycle, as it runs, against firmware that runs between any two of its accesses
 // (tests/sim/recycled_core.hpp, recycling.hpp): through every offset of a launch, and at random with a
-// stalling adversary and late landing. Every outcome of the table in collector/recycle/RECYCLE.md is met and
+// stalling adversary and late landing. Every outcome of the table in collector/recycle/RECYCLE.md occurs and is
 // counted; without the resolver or the grace time the same worlds are distinguished as wrong.
 #include "tests/sim/recycling.hpp"
 
@@ -127,7 +127,7 @@ TEST_F(Recycling, at_every_offset_of_two_launches) {
   EXPECT_GT(totals.of(Verdict::clean), 0u);
   EXPECT_GT(totals.of(Verdict::front), 0u);
   EXPECT_GT(totals.of(Verdict::after_front), 0u);
-  if (kSlower > 1) return;  // too few offsets to meet the narrow ones
+  if (kSlower > 1) return;  // too few offsets to hit the narrow ones
   EXPECT_GT(totals.of(Verdict::after), 0u);
   EXPECT_GT(totals.of(Verdict::torn), 0u);
   EXPECT_GT(totals.of(Verdict::lost_write), 0u);
@@ -158,13 +158,13 @@ TEST_F(Recycling, at_random_with_a_stalling_adversary) {
                           Verdict::lost_write})
     EXPECT_GT(totals.of(v), 0u) << collect::to_string(v);
   EXPECT_LE(totals.needless,
-            totals.runs / 5'000 + 3);  // surprises that one who saw everything would have spared
+            totals.runs / 5'000 + 3);  // losses that an observer with full knowledge would have avoided
   EXPECT_GT(totals.provisional, 0u);
   EXPECT_GT(totals.withdrawn, 0u);
   EXPECT_GT(totals.slow, 0u);
 }
 
-// The same worlds with a rule of the protocol taken away: the judgement must see it.
+// The same worlds with a rule of the protocol taken away: the checks must fail.
 TEST_F(Recycling, is_wrong_without_the_resolver_and_without_grace) {
   if (kSlower > 1) GTEST_SKIP() << "a question of the rules, not of memory";
   RecycleTotals unused;
@@ -190,7 +190,7 @@ TEST_F(Recycling, is_wrong_without_the_resolver_and_without_grace) {
 }
 
 // A workload that waits for no reader runs its log over: what the card dropped is known by count, exactly
-// (judged in every world), and lies in reported intervals.
+// (checked in every world), and is in reported intervals.
 TEST_F(Recycling, counts_the_runs_that_never_came) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     Adversary world(seed);
@@ -205,7 +205,7 @@ TEST_F(Recycling, counts_the_runs_that_never_came) {
   EXPECT_EQ(totals.silent, 0u);
 }
 
-// A collector that is held up while the log runs over: what is lost lies in intervals, nothing comes twice, and the core is
+// A collector that is held up while the log runs over: what is lost is in intervals, nothing comes twice, and the core is
 // recycled again afterwards.
 TEST_F(Recycling, finds_the_place_of_a_core_again_whose_log_ran_over) {
   const char* given = std::getenv("TTC_OVERRUN");
@@ -258,8 +258,7 @@ TEST_F(Recycling, with_a_reset_of_the_host) {
   std::cout << "seeds from " << seed << "\n";
   for (uint64_t i = 0; i < (many_worlds() ? 100'000 : 300) / kSlower; ++i, ++seed) {
     Adversary world(seed);
-    world.options.core.late_ns =
-        0;  // recovery after a reset believes what landed within the drain's own time
+    world.options.core.late_ns = 0;  // recovery after a reset accepts what landed within the drain's own time
     world.options.host_reset_at_launch = static_cast<int>(20 + world.below(30));
     if (!check(world.options, world, "seed " + std::to_string(seed))) return;
   }

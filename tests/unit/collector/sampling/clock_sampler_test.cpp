@@ -148,7 +148,7 @@ TEST(ClockPublisher, a_card_that_goes_away_early_is_asked_for_its_other_tiles_fi
   shm::remove_segment(name);
 }
 
-// Publishes for real and follows the model live: every count the card showed lies where its segment says.
+// Publishes for real and follows the model live: every count that the card showed is within the bound of its segment.
 TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
   TileCard card;
   card.base =

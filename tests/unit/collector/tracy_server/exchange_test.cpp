@@ -1,4 +1,4 @@
-// Every dialect, spoken by our client of tools/tracy, understood by the server's side.
+// Every dialect between the client of tools/tracy and the server's side.
 #include "collector/tracy_server/exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -276,7 +276,7 @@ TEST(TracyServer, context_switches_of_own_threads) {
   }
 }
 
-// A client whose numbers of questions were others would wait for the last query for ever.
+// A client whose numbers of questions were others would wait for the last query without end.
 TEST(TracyServer, an_end_without_answers_has_the_last_query) {
   Conversation talk(*tracy::dialect_for(82, false), kWhole);
   talk.stream().thread(7);

@@ -36,7 +36,7 @@ class Rig {
   virtual bool has_descriptor() const = 0;
   // Opening identifies the tiles by their registers; an emulated card needs no load for that.
   virtual bool opening_loads() const { return false; }
-  // The other side sees every load and every refused access; a kernel driver sees aims only.
+  // The other side counts every load and every refused access; a kernel driver counts aims only.
   virtual bool sees_loads() const { return true; }
 };
 
@@ -718,7 +718,7 @@ TEST_P(CardConformance, a_descriptor_is_no_way_around_the_rules) {
   refused("over the end of DRAM", port, arch().channel_bytes - 64, 128);
   refused("the largest length", port, 0, 0xfffffff8);
   refused("registers", tensix(), 0xFFB11000, 64);
-  // Read-only, whatever the range says.
+  // Read-only, whatever the flags of the range are.
   const auto range = card->descriptor_range(port, 0, 64);
   ASSERT_TRUE(range);
   const uint64_t word = 1;

@@ -23,7 +23,7 @@ uint64_t test_clock() {
   return clock_ns;
 }
 
-// L1 and registers say which tile they belong to; tiles can be silent or slow.
+// L1 and registers hold the tile's coordinates; tiles can be silent or slow.
 class ScriptedCard : public FakeCard {
  public:
   ScriptedCard() {
@@ -214,7 +214,7 @@ TEST_F(Guarded, when_ever_more_tiles_turn_silent_the_card_is_let_go) {
   }
   EXPECT_GE(card->account().unanswered, GuardedCard::kLetGoAt);
   EXPECT_LT(card->account().unanswered, 100u)
-      << "all lines of a copy were waited for, and other tiles were asked";
+      << "all lines of a copy were waited for, and other tiles were read";
   EXPECT_LT(silent + 3, tiles.size()) << "others still answered";
   EXPECT_EQ(read(tiles.back()), Access::gone);
 }
@@ -359,7 +359,7 @@ TEST_F(Guarded, the_way_to_the_card_is_not_the_cards_fault) {
   EXPECT_EQ(card->account().slow_reads, 0u);
 }
 
-// Where workloads keep their data a word may be all-ones: the tile's node id decides.
+// Where workloads keep their data a word may be all-ones: the tile's node id distinguishes it from a failure.
 TEST_F(Guarded, a_single_load_of_ones_is_data_while_the_tile_says_who_it_is) {
   uint32_t word = 0;
   const auto load = [&] { return card->one_load(Window::control, Memory::uncached, 64, {&word, 1}); };
@@ -381,7 +381,7 @@ TEST_F(Guarded, a_single_load_of_ones_is_data_while_the_tile_says_who_it_is) {
   below->silent.clear();
   card->try_again();
   below->slow_ns[kGuardedTile] = 3 * kMs;
-  EXPECT_EQ(load(), Access::suspect) << "slow and all-ones: not even the node id is asked";
+  EXPECT_EQ(load(), Access::suspect) << "slow and all-ones: not even the node id is read";
   EXPECT_EQ(below->touched[kGuardedTile], before + 3);
 }
 
@@ -408,7 +408,7 @@ TEST_F(Guarded, a_card_of_which_nothing_answers_is_gone_for_good) {
 }
 
 TEST_F(Guarded, one_silent_neighbour_does_not_make_the_card_gone) {
-  below->silent = {kGuardedTile, {1, 1}, {4, 5}};  // two of the three that are asked
+  below->silent = {kGuardedTile, {1, 1}, {4, 5}};  // two of the three that are read
   EXPECT_EQ(read(kGuardedTile), Access::suspect);
   EXPECT_EQ(read({2, 2}), Access::ok);
 }
@@ -428,7 +428,7 @@ TEST_F(Guarded, a_silent_clock_is_noticed) {
   EXPECT_EQ(card->wall_clock(kGuardedTile, cycles), Access::suspect);
 }
 
-// All-ones can be what DRAM holds: a word that was something else decides.
+// DRAM can hold all-ones: a word that held another value before distinguishes it from a failure.
 TEST_F(Guarded, dram_full_of_ones_is_data_while_the_tile_answers) {
   below->blank_from = 1 << 20;
   ASSERT_EQ(read(kDram, 4096), Access::ok);

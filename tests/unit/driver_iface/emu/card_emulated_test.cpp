@@ -60,7 +60,7 @@ TEST(EmulatedCard, virtual_time_moves_only_when_reported) {
   EXPECT_EQ(card.clock(), 1000 + (uint64_t{1} << 40));
 }
 
-// Real time: the clock lies between what the earliest and the latest possible start allow.
+// Real time: the clock is between what the earliest and the latest possible start allow.
 TEST(EmulatedCard, real_time_runs_at_the_given_rate_and_drift) {
   for (const int32_t drift : {0, 100000, -100000, 50}) {
     auto o = options("drift");
@@ -313,7 +313,7 @@ TEST_P(ReadMarks, what_was_read_from_the_start_on_counts_up_to_what_had_landed) 
   EXPECT_EQ(card->words_read(lane(0, 2), 0), 20u);
   read(0, 2, 20, 20);
   EXPECT_EQ(card->words_read(lane(0, 2), 0), 40u);
-  read(0, 2, 0, 10);  // again: nothing is taken back
+  read(0, 2, 0, 10);  // again: earlier marks stay
   EXPECT_EQ(card->words_read(lane(0, 2), 0), 40u);
   read(0, 2, 30, 60);
   EXPECT_EQ(card->words_read(lane(0, 2), 0), 60u);
@@ -406,7 +406,7 @@ TEST_P(ReadMarks, descriptor_reads_count_when_they_are_released) {
   EXPECT_EQ(card->words_read(lane(0, 3), 0), 100u);
 }
 
-// What was fetched before a host reset says nothing of what landed after it, also when that is more.
+// Words fetched before a host reset do not count for those that landed after it, even if they are more.
 TEST_P(ReadMarks, a_descriptor_read_across_a_reset_does_not_count_for_the_new_words) {
   if (GetParam()) GTEST_SKIP() << "no descriptor";
   write(0, 3, 0, 100, 1);
@@ -571,7 +571,7 @@ TEST_P(RawSocket, nothing_is_read_before_the_greeting) {
   expect_still_serving();
 }
 
-// An observer that asks and never reads its answers fills its socket. That is its own affair.
+// An observer that sends requests and never reads the answers fills its own socket only.
 TEST_P(RawSocket, an_observer_that_does_not_read_its_answers_does_not_stop_the_card) {
   RawClient lazy(name);
   ASSERT_TRUE(lazy.ask(emu::Request{}));

@@ -1,5 +1,5 @@
-// Faults of the emulated card's access layer, as an observer meets them: mapped and strict. Time is virtual,
-// so a fault begins when the test says.
+// Faults of the emulated card's access layer from an observer's side: mapped and strict. Time is virtual,
+// so the test sets when a fault begins.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
@@ -160,7 +160,7 @@ TEST_P(CardFaults, a_thread_whose_cpu_is_stolen_is_late_and_the_card_is_not) {
   EXPECT_GE(took, 30'000'000);
 }
 
-// Every word of a torn copy is one the tile held while the copy was made, and both are seen in one copy.
+// Every word of a torn copy is one the tile held while the copy was made, and one copy has both.
 TEST_P(CardFaults, a_torn_copy_mixes_before_and_after) {
   CardFault f = fault(FaultKind::torn_copy);
   f.wait_ns = 100'000'000;  // at most; the writer below changes the words all the time

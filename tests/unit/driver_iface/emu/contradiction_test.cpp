@@ -1,4 +1,4 @@
-// What an observer meets of a card that is unlike what is assumed of cards, mapped and strict; and the reference timer, of which
+// Cards that contradict an assumption, from an observer's side, mapped and strict; and the reference timer, of which
 // two assumptions can be broken. Time is virtual.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ TEST_P(Unlike, nothing_else_of_a_pcie_tile_may_be_read_and_a_wormhole_has_no_tim
 TEST_P(Unlike, the_timer_does_not_follow_the_tile_clocks) {
   EmulatedCardOptions o = options(0);
   o.virtual_time = false;
-  o.clock_steps = {{0, 0}};  // the tile clocks stand
+  o.clock_steps = {{0, 0}};  // the tile clocks are stopped
   make(o);
   const uint64_t cycles = clock_of(kEvenTile), ticks = timer();
   while (timer() == ticks) std::this_thread::yield();

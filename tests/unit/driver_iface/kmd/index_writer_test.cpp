@@ -75,7 +75,7 @@ TEST_F(IndexWriterTest, there_is_one_and_its_end_frees_the_card) {
   auto first = open_index_writer("emu:" + name(), place());
   EXPECT_THROW(open_index_writer("emu:" + name(), place()), OpenError);
   first.reset();
-  // The card notices the end of the connection by itself. One that never does runs into ctest's limit.
+  // The card detects the end of the connection by itself. One that never does runs into ctest's limit.
   while (!first) {
     try {
       first = open_index_writer("emu:" + name(), place());

@@ -1,4 +1,4 @@
-// The kernel-driver card against the model of the driver: what it asks for, what it does when something is
+// The kernel-driver card against the model of the driver: its requests, and its behaviour when something is
 // missing, refused, reset, pulled or silent. What every card must do: card_conformance_test.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ class KmdCard : public testing::TestWithParam<const char*> {
     if (const Access a = card->aim(window, tensix(), 0); a != Access::ok) return a;
     return card->copy(window, 0, words);
   }
-  // Nothing of ours is left with the driver.
+  // The driver holds no resource of this process.
   void expect_nothing_held() {
     const auto s = model.state(0);
     EXPECT_TRUE(s.windows_taken.empty());
@@ -110,7 +110,7 @@ class KmdCard : public testing::TestWithParam<const char*> {
   std::vector<uint64_t> words;
 };
 
-// --- what it asks for
+// --- its requests
 
 TEST_P(KmdCard, opens_read_only_and_asks_each_thing_once) {
   add();
@@ -164,7 +164,7 @@ TEST_P(KmdCard, a_hundred_times_attached_and_detached_leave_nothing) {
 
 // --- names
 
-// What the search for tiles rests on: a fused-off tile says that it is off, and a tile which it is.
+// What the search for tiles rests on: a fused-off tile reports that it is off, and a tile its coordinates.
 TEST_P(KmdCard, contradicted_tiles_are_not_found_as_they_are) {
   add();
   open();
@@ -511,7 +511,7 @@ TEST_P(KmdCard, sensors_of_the_driver_are_telemetry) {
 }
 
 TEST_P(KmdCard, without_telemetry_the_tiles_alone_tell) {
-  if (!blackhole()) GTEST_SKIP() << "only Blackhole's is asked";
+  if (!blackhole()) GTEST_SKIP() << "only Blackhole's is read";
   ModelNode node;
   node.telemetry = false;
   add(node);
@@ -520,7 +520,7 @@ TEST_P(KmdCard, without_telemetry_the_tiles_alone_tell) {
   EXPECT_EQ(read(), Access::ok);
 }
 
-// --- staying alive
+// --- resets and removal
 
 TEST_P(KmdCard, a_reset_while_reading_is_an_answer_and_everything_is_given_back) {
   add();
@@ -581,8 +581,8 @@ TEST_P(KmdCard, opening_between_reset_and_restore_waits_and_works_afterwards) {
   EXPECT_EQ(read(), Access::ok);
 }
 
-// Before 2.7 the driver leaves the mappings in place, before 2.6 the descriptors too: all-ones is what one
-// sees.
+// Before 2.7 the driver leaves the mappings in place, before 2.6 the descriptors too: loads return
+// all-ones.
 TEST_P(KmdCard, on_older_drivers_all_ones_are_looked_into) {
   for (const unsigned minor : {0u, 5u, 6u}) {
     ModelNode node;
@@ -625,7 +625,7 @@ TEST_P(KmdCard, a_load_that_is_slow_is_looked_into_and_one_that_stalls_without_a
     return card->copy(Window::payload, 0, words);
   };
   EXPECT_EQ(copy_with_stall(20'000'000), Access::ok);
-  EXPECT_EQ(card->transactions().register_loads, loads + 1) << "the chip's own node id was not asked for";
+  EXPECT_EQ(card->transactions().register_loads, loads + 1) << "the chip's own node id was not read";
   EXPECT_EQ(words[3 * 512], 77u);
   EXPECT_EQ(copy_with_stall(200'000'000), Access::ok) << "the block that stalled was answered";
   EXPECT_EQ(words[3 * 512], 77u);

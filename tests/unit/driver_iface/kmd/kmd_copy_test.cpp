@@ -1,5 +1,5 @@
 // Copies out of a window: every width brings the same words, whatever the alignment and length, and none
-// loads a byte outside of what was asked for.
+// loads a byte outside of the requested range.
 #include "driver_iface/kmd/kmd_copy.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// SIGBUS on a revoked mapping becomes an answer, for the thread that met it alone. The signal
+// SIGBUS on a revoked mapping becomes an answer, for the thread that raised it alone. The signal
 // is real: pages behind the end of a file, as the driver's revoked ones, raise it with BUS_ADRERR.
 #include "driver_iface/kmd/kmd_fault.hpp"
 
@@ -76,8 +76,8 @@ TEST(KmdFault, what_was_copied_before_the_revoked_page_is_there) {
   EXPECT_EQ(out[kFaultPage / 8], 77u);
 }
 
-// Each thread's mapping is revoked and restored by itself while it reads: a reader of a good one never
-// hears of the others'.
+// Each thread's mapping is revoked and restored by itself while it reads: a reader of a good one is not
+// affected by the others'.
 TEST(KmdFault, threads_meet_their_own_faults_only) {
   constexpr int kThreads = 4, kRounds = 200;
   std::atomic<int> wrong{0};

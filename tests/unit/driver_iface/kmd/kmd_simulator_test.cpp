@@ -1,6 +1,6 @@
 // What the driver card reads of a chip, read from the vendor's public simulator where one is given: TTSIM_LIB
-// names libttsim_wh.so or libttsim_bh.so. The library ends the process on any access that it does not know or
-// that would be wrong, so reaching the end of a test says that every address and every aim was one a chip
+// names libttsim_wh.so or libttsim_bh.so. The library ends the process on any access that it does not support or
+// that would be wrong, so reaching the end of a test proves that every address and every aim was one a chip
 // has. Interface: ttsim docs/libttsim_api.md@56694c8. Without the library the tests are skipped; that of the
 // encoders is not.
 #include <dlfcn.h>

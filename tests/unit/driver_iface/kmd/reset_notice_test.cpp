@@ -65,7 +65,7 @@ TEST_F(ResetNoticeTest, counts_announcements_and_nothing_else) {
   EXPECT_TRUE(notice->under_way());
   ASSERT_EQ(report_listeners(directory, 2), 1u);
   EXPECT_FALSE(notice->under_way());
-  EXPECT_EQ(notice->announced(), 1u) << "2 says that it is over";
+  EXPECT_EQ(notice->announced(), 1u) << "2 means that it is over";
   ASSERT_EQ(report_listeners(directory, 1), 1u);
   EXPECT_EQ(notice->announced(), 2u);
 }

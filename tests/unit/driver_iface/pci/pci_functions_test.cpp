@@ -156,7 +156,7 @@ TEST_F(Machine, chips_are_counted_by_pci_address_and_not_by_node) {
   card("0000:c1:00.0", "0x401e", 0);
   card("0000:41:00.0", "0xb140", 1);
   card("0001:01:00.0", "0xb140", 2);
-  function("0000:02:00.0", "0x401e");  // without a driver: UMD does not see it
+  function("0000:02:00.0", "0x401e");  // without a driver: UMD does not list it
   const auto functions = found();
   ASSERT_EQ(functions.size(), 4u);
   const struct {
@@ -267,7 +267,7 @@ TEST_F(Machine, who_has_it_open_by_open_files) {
 TEST_F(Machine, who_has_it_open_by_the_drivers_own_list) {
   card("0000:01:00.0", "0x401e", 0);
   process(100, "workload", "/dev/tenstorrent/0", "0100002");
-  process(200, "foreign", "", "");  // its descriptors are not ours to see
+  process(200, "foreign", "", "");  // its descriptors cannot be read
   put("/proc/driver/tenstorrent/0/pids", "200\n100\n100\n0\n");
   put("/sys/kernel/debug/tenstorrent/0/mappings",
       "Warning\n\nPID      Comm             Type           Mapping Details\n"
@@ -296,7 +296,7 @@ TEST_F(Machine, a_umd_workload_owns_the_card_while_it_lives_and_holds_the_lock) 
   EXPECT_EQ(only().umd_owner_pid, 0);
   umd_lock(0, 101, 100, 0);  // not initialised yet
   EXPECT_EQ(only().umd_owner_pid, 0);
-  umd_lock(0, 501, 500);  // its owner died
+  umd_lock(0, 501, 500);  // its owner was killed
   EXPECT_EQ(only().umd_owner_pid, 0);
 }
 

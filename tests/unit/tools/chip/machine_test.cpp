@@ -163,7 +163,7 @@ TEST(ChipMachine, fewer_dram_channels_make_reading_slower) {
     if (m.why == Why::channel) {
       ASSERT_EQ(m.at - narrow.moments[m.cause].at, 86u) << "2048 bytes at 24 a cycle";
     }
-  // And the critical path says why.
+  // And the critical path has the reason.
   Cycles by_channel = 0;
   for (const PathPart& p : critical_path(narrow))
     if (p.why == Why::channel) by_channel += p.end - p.begin;
@@ -180,7 +180,7 @@ TEST(ChipMachine, the_critical_path_is_a_chain_from_the_go_message_to_the_end) {
       EXPECT_EQ(path.back().end, l.timeline.end());
       for (size_t i = 1; i < path.size(); ++i)
         ASSERT_EQ(path[i].begin, path[i - 1].end) << name << ", part " << i;
-      // What a RISC is said to have worked on lies within its launch.
+      // The recorded work of a RISC is within its launch.
       std::map<std::pair<int, int>, std::pair<Cycles, Cycles>> launch;
       for (const Step& s : l.timeline.steps) {
         launch.try_emplace({s.core, s.risc}, s.at, s.at);
@@ -337,7 +337,7 @@ TEST(ChipMachine, programs_that_wait_for_ever_are_named) {
     run(grid(1), one_core(hopeless, {}), 0, 1);
     FAIL() << "it ended";
   } catch (const Deadlock& e) {
-    EXPECT_STREQ(e.what(), "BRISC of core 0 waits for a block in buffer 2 for ever");
+    EXPECT_STREQ(e.what(), "BRISC of core 0 waits for a block in buffer 2 without end");
   }
 }
 

@@ -1,5 +1,5 @@
 // Planted mistakes: an output that depends on an order, and a wake-up that can be lost. Delays as tt-metal's watcher makes them bring
-// them out exactly where the margins of the run without delays say so.
+// them out exactly where the margins of the run without delays predict it.
 #include "tools/chip/mistakes.hpp"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(PlantedMistakes, a_wake_up_is_lost_when_a_delay_passes_its_margin) {
   EXPECT_EQ(plain.hung, "");
   EXPECT_EQ(launch(op, {static_cast<Cycles>(room - 1), 4, reads}).hung, "");
   const Launched hung = launch(op, {static_cast<Cycles>(room + 1), 4, reads});
-  EXPECT_EQ(hung.hung, "BRISC of core 4 waits for semaphore 4 for ever");
+  EXPECT_EQ(hung.hung, "BRISC of core 4 waits for semaphore 4 without end");
   EXPECT_EQ(margin(hung), -1);
   EXPECT_GT(hung.timeline.steps.size(), plain.timeline.steps.size() / 2) << "the other cores run";
   const auto path = program_path(hung, 0);

@@ -270,7 +270,7 @@ TEST(DeviceLogReader, reads_a_piece_of_a_real_log_to_its_last_row) {
   EXPECT_EQ(data, 64u - 10u - 8u);
 }
 
-// Rows whose text was met before are read another way; nothing about them may differ.
+// Rows whose text occurred before are read by another path; the result must be the same.
 TEST(DeviceLogReader, rows_read_alike_whether_their_text_was_met_before_or_not) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

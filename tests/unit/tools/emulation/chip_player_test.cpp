@@ -63,7 +63,7 @@ TEST_F(ChipPlayers, the_feedback_word_says_which_kinds_of_transaction_were_delay
   const WorkloadOptions work = watched({});
   const watcher::DelayRecord& record = work.watcher->record;
   const card::Coord delayed = world.cores()[0].at, other = world.cores()[1].at;
-  record.write(card, delayed, {0x1f, 0x1f, 0});  // as the device test of tt-metal expects: 3
+  record.write(card, delayed, {0x1f, 0x1f, 0});  // as in the device test of tt-metal: 3
   record.write(card, other, {0, 0, 0x1f});       // streams use no semaphore
   play(work);
   EXPECT_EQ(player->programs_run(), 2u);

@@ -34,7 +34,7 @@ TEST(EmulatedCore, losing_the_cpu_between_the_halves_of_the_clock_leaves_a_time_
   EXPECT_GT(later, markers::repaired(torn)) << "time went back";
 }
 
-// A launch that is for other cores pushes nothing, as its DONE flag stands; the host's rewrite takes that.
+// A launch that is for other cores pushes nothing, as its DONE flag is set; the host's rewrite clears it.
 TEST(EmulatedCore, what_a_reset_makes_it_push_of_a_launch_for_others_is_true) {
   unsigned pushed = 0, not_pushed = 0;
   for (uint64_t step = 1; step < 200; ++step) {

@@ -1,5 +1,5 @@
-// The emulated firmware of every generation, mailbox, kind of core and mode: what lies in the emulated DRAM
-// and L1 decodes to what the cores say they emitted.
+// The emulated firmware of every generation, mailbox, kind of core and mode: what is in the emulated DRAM
+// and L1 decodes to what the cores report as emitted.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -269,7 +269,7 @@ TEST(EmulatedFirmware, trace_only_pushes_a_replays_frame_at_the_next_one_and_kee
     auto truth = rig.true_rows();
     EXPECT_EQ(truth.size(), 3 * 4u + 2 * 2u);
     if (f.quick_push_ends_late) {
-      // Its END lies in the next replay's frame, before that one's FW START: no reader takes it for its own.
+      // Its END is in the next replay's frame, before that one's FW START: no reader takes it for its own.
       const std::string late = "," + std::to_string(rig.zones.quick_push().id) + ",";
       std::erase_if(
           truth, [&](const Rig::Row& r) { return r.find(late) != r.npos && r.find("ZONE_END") != r.npos; });

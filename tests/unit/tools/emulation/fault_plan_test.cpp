@@ -1,4 +1,4 @@
-// ttemu --fault: what a spec means, and what is said about one that means nothing.
+// ttemu --fault: what a spec means, and the message for one without a meaning.
 #include "tools/emulation/fault_plan.hpp"
 
 #include <gtest/gtest.h>

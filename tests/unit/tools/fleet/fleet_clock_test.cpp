@@ -1,4 +1,4 @@
-// One host's clock against the common one: the true difference lies in every interval, and contradictions are seen.
+// One host's clock against the common one: the true difference lies in every interval, and contradictions are detected.
 #include <gtest/gtest.h>
 
 #include <cmath>

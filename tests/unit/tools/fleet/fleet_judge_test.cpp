@@ -1,4 +1,4 @@
-// What is said of a job: which rows are there, and which card held steps up, in generated worlds whose truth is known.
+// The evaluation of a job: which rows are there, and which card held steps up, in generated worlds whose truth is known.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ TEST(FleetStragglers, the_tail_of_the_binomial_is_exact) {
   EXPECT_EQ(binomial_tail(3, 4, 0.5), 0);
 }
 
-// Cards that run the same ops of a step and meet in a collective, which ends for all of them at once. Every card counts time from its own 0.
+// Cards that run the same ops of a step and join in a collective, which ends for all of them at once. Every card counts time from its own 0.
 struct FleetWorld {
   std::mt19937_64 dice;
   uint32_t cards = 8;
@@ -139,7 +139,7 @@ TEST(FleetStragglers, a_fast_card_is_not_named) {
   EXPECT_EQ(named, 0);
 }
 
-// Behind steps that nothing but chance decides, a p-value below 0.05 comes in no more than about one of 20.
+// For steps that differ by chance alone, a p-value below 0.05 comes in no more than about one of 20.
 TEST(FleetStragglers, of_single_steps_the_confidence_is_what_it_says) {
   uint64_t sure = 0, all = 0;
   for (uint64_t world = 0; world < 60; ++world) {

@@ -45,7 +45,7 @@ TEST(FleetTriggers, a_percentile_that_rises_fires_once_and_scatter_does_not) {
     return fired;
   };
   EXPECT_EQ(minutes(0, 50, 1), 0);
-  EXPECT_EQ(minutes(50, 51, 1.10), 0);  // judged when the minute is over
+  EXPECT_EQ(minutes(50, 51, 1.10), 0);  // evaluated when the minute is over
   EXPECT_EQ(minutes(51, 52, 1), 1);
   EXPECT_EQ(minutes(52, 60, 1), 0);
 }

@@ -58,7 +58,7 @@ TEST(LossCsv, it_stands_beside_files_only) {
   EXPECT_EQ(path_beside("/dev/null"), "");
 }
 
-// What reads a device CSV must not meet a row more.
+// A program that reads a device CSV must not get an additional row.
 TEST(LossCsv, the_device_csv_itself_does_not_change) {
   const std::string path = testing::TempDir() + "loss-csv-same-" + std::to_string(getpid()) + ".csv";
   std::string without, with;

@@ -15,7 +15,7 @@ namespace {
 using markers::Marker;
 using markers::MarkerType;
 
-// Every call as a line, with all that a format can see of it.
+// Every call as a line, with all its arguments.
 class Written : public Format {
  public:
   Order order() const override { return Order::log; }

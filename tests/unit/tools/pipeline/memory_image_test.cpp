@@ -1,5 +1,5 @@
 // Directories of firmware memory: what emulated firmware of every generation, mode and mailbox left in L1 and
-// DRAM comes out of the pipeline as what the cores say they emitted. (Memory written by real firmware is in
+// DRAM comes out of the pipeline as what the cores report as emitted. (Memory written by real firmware is in
 // markers_golden_test.)
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ struct Imaged {
   Mode mode = Mode::normal;
   std::string arch = "wormhole_b0";
   bool sums = false;
-  bool dispatch = false;  // one core more, that runs for ever
+  bool dispatch = false;  // one core more, that runs without end
   bool ethernet = false;  // instead of Tensix cores
   bool no_log = false;    // the host has given the cores no DRAM address: all is in L1
   unsigned overruns = 0;  // one of so many launches
@@ -295,7 +295,7 @@ TEST(MemoryImage, ethernet_cores) {
       }
 }
 
-// The first firmware waits for its log for ever; the others go on, and each launch clears the one before.
+// The first firmware waits for its log without end; the others continue, and each launch clears the one before.
 TEST(MemoryImage, cores_that_were_given_no_log) {
   for (const auto& [generation, mailbox] : kPairs) {
     if (markers::layout_by_name(generation)->format.early_2025) continue;
@@ -344,7 +344,7 @@ TEST(MemoryImage, a_description_that_is_not_json_is_refused_by_its_file) {
   EXPECT_EQ(refusal(), path + " is not JSON");
 }
 
-// The cores that show nothing of it yet are not believed then.
+// The cores that show nothing of it yet do not count then.
 TEST(MemoryImage, debug_dump_on_one_core_is_refused_in_one_sentence) {
   ImageWriter image({.generation = "G3"});
   image.add_epoch(5, false);

@@ -185,7 +185,7 @@ TEST(PipelineSessions, names_stay_with_their_workload_in_one_session) {
 TEST(PipelineSessions, words_missed_are_counted_by_session) {
   Pipeline pipeline({}, false, {}, {}, shm::LossCause::reader_lapped);
   Notebook book;
-  // Both sessions say chip 0 and take turns: neither's offsets are gaps of the other.
+  // Both sessions are of chip 0 and take turns: neither's offsets are gaps of the other.
   pipeline.push(lane_chunk(1, 0), book);
   const Chunk first = lane_chunk(1, 0);
   const uint32_t words = shm::spans_of(first)[0].word_count;

@@ -105,7 +105,7 @@ TEST(Reader, a_collector_that_died_is_an_error_value_behind_all_that_it_publishe
   const uint64_t markers = feed->markers();
   feed.reset();
   EXPECT_EQ(o.to_the_end(), TTCOLLECT_INCOMPLETE);
-  EXPECT_NE(std::string(ttcollect_error(o.reader())).find("died"), std::string::npos)
+  EXPECT_NE(std::string(ttcollect_error(o.reader())).find("ended abnormally"), std::string::npos)
       << ttcollect_error(o.reader());
   EXPECT_NE(ttcollect_remark(o.reader(), 0), nullptr);
   EXPECT_EQ(o.markers(), markers);
@@ -201,7 +201,7 @@ TEST(Reader, small_batches_bring_the_same_rows) {
   EXPECT_EQ(some.zones(), all.zones());
 }
 
-// What zones say is what their markers say.
+// Zones agree with their markers.
 TEST(Reader, zones_of_old_captures_are_the_pairs_of_their_markers) {
   for (const char* version : {"1", "2", "3"}) {
     uint64_t zones = 0, marker_cycles = 0, sum = 0;

@@ -33,7 +33,7 @@ struct Accepting {
   bool take(const markers::VerifiedFrame&) const { return true; }
 };
 
-// A lane's log as a collector and an exporter see it.
+// A lane's log as a collector and an exporter read it.
 class LaneUnderTest {
  public:
   void append(const FramesOfLaunch& launch, uint32_t host_id) {
@@ -165,7 +165,7 @@ TEST(ReplayFrames, starts_that_quick_push_repeats_are_not_played_twice) {
   EXPECT_EQ(launch.frames.size(), 2u);
 }
 
-// What a frame may not have, because an observer would not believe it.
+// What a frame may not have, because an observer would reject it.
 TEST(ReplayFrames, a_marker_behind_the_firmwares_end_takes_its_end_out_of_the_slot) {
   expect_back({row(kZoneStart, kFw, 100), row(kZoneEnd, kFw, 200), row(kTsEvent, 9, 210)}, true);
 }

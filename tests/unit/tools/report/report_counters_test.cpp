@@ -124,7 +124,7 @@ TEST(ReportCounters, a_metric_is_made_of_the_counters_of_one_core) {
 }
 
 TEST(ReportCounters, a_device_settles_which_alternative_of_a_metric_it_uses) {
-  // The packer was busy in the second program alone; what stands in for it is no alternative any more.
+  // The packer was busy in the second program alone; what replaces it is no alternative any more.
   const CoreCounters idle = {{"PACKER_BUSY", 0},
                              {"PACKER_DEST_READ_AVAILABLE", 200},
                              {"DEST_READ_GRANTED_0", 100},

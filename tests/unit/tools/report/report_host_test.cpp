@@ -1,4 +1,4 @@
-// What the host's side said, and the table that joins it with the device's rows.
+// The host's side, and the table that joins it with the device's rows.
 #include <gtest/gtest.h>
 
 #include <cstring>

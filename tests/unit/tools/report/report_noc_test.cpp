@@ -109,7 +109,7 @@ class NocTracesTest : public testing::Test {
 };
 
 TEST_F(NocTracesTest, places_are_physical_whatever_the_core_used) {
-  // Row 3 is harvested: virtual row 20 is physical row 4. DRAM at 5,11 seen from NOC_1 is 4,0.
+  // Row 3 is harvested: virtual row 20 is physical row 4. DRAM at 5,11 in the numbering of NOC_1 is 4,0.
   for (const int y : {1, 2, 4}) kernel(1, y, {});
   kernel(2, 1,
          {local(kRead, 18, 20), local(kRead, 4, 0, kNoc1), local(kWrite, 25, 17),
@@ -228,7 +228,7 @@ TEST_F(NocTracesTest, places_that_are_none_are_left_out) {
   EXPECT_TRUE(reported("1 events that went to a place the chip does not have"));
 }
 
-// Cards whose clocks stand at different counts and run at different speeds.
+// Cards whose clocks are at different counts and run at different speeds.
 collect::ClockMap clock(uint64_t cycles, double cycles_per_ns) {
   collect::ClockSegment s;
   s.from_cycles = cycles;

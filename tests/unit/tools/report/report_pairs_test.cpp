@@ -33,7 +33,7 @@ InputAccount account_without(std::vector<std::string> rows, size_t from, size_t 
   return read(text).account;
 }
 
-// Rows deleted from the middle of a log left programs with fewer cores, and nothing said so.
+// Rows deleted from the middle of a log left programs with fewer cores, and no message reported it.
 TEST(ReportPairs, rows_gone_from_the_middle_of_a_processors_rows_went_unnoticed) {
   const std::vector<std::string> rows = rows_of_two_cores(4);  // 16 rows a core
   for (size_t from = 0; from < rows.size(); ++from)
@@ -59,7 +59,7 @@ TEST(ReportPairs, rows_gone_from_the_middle_of_a_processors_rows_went_unnoticed)
       if (damaged) continue;
       EXPECT_EQ(account.cut_zones > 0, cut) << "rows " << from << " to " << from + count;
     }
-  EXPECT_FALSE(account_without(rows, 4, 4).damaged) << "a launch of which no row is left cannot be seen";
+  EXPECT_FALSE(account_without(rows, 4, 4).damaged) << "a launch of which no row is left cannot be detected";
 }
 
 TEST(ReportPairs, a_missing_end_beside_a_reported_loss_is_no_damage) {

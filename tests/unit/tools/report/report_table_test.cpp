@@ -1,4 +1,4 @@
-// Tables of ops: reading them, joining host and device, and what is said of every op.
+// Tables of ops: reading them, joining host and device, and the evaluation of every op.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -349,7 +349,7 @@ TEST(ReportSteps, steps_without_a_hit_are_compiled_every_time) {
   EXPECT_NE(steps({{0, 9}, {0, 9}, {1, 9}}), "");
   EXPECT_EQ(steps({{0, 9}, {0, 9}, {2, 8}}), "");
   EXPECT_EQ(steps({{0, 9}}), "");
-  EXPECT_EQ(steps({{0, 9}, {0, 0}}), "");  // the host does not say it
+  EXPECT_EQ(steps({{0, 9}, {0, 0}}), "");  // the host does not send it
   EXPECT_NE(steps({{9, 0}, {0, 0}, {0, 9}}), "");
 }
 

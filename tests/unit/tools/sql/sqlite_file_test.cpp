@@ -1,4 +1,4 @@
-// What stands in the file when several programs write it.
+// The content of the file when several programs write it.
 #include "tools/sql/sqlite_file.hpp"
 
 #include <gtest/gtest.h>

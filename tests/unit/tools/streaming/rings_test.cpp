@@ -29,7 +29,7 @@ class StreamingRings : public testing::Test {
     return card->load(kTile, kControl + 256 + risc * 2048 + 4 * (at % 512));
   }
   using Zone = std::tuple<uint32_t, uint64_t, uint64_t>;  // id, begin, end
-  // What stands between head and tail of a lane whose words were read up to `from` before.
+  // What is between head and tail of a lane whose words were read up to `from` before.
   std::vector<Zone> read(uint32_t risc, uint32_t from) {
     std::vector<Zone> zones;
     for (uint32_t at = from; at != control(24 + risc);) {

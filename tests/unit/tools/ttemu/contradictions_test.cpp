@@ -108,7 +108,7 @@ TEST(Contradictions, the_index_is_to_be_seen_behind_the_words) {
   EXPECT_NE(like.index(0), 0u);
   EXPECT_EQ(unlike.index(0), 0u);
   const uint32_t first = like.index(0);
-  unlike.launch();  // the firmware itself goes on from its own index
+  unlike.launch();  // the firmware itself continues from its own index
   unlike.land_index();
   like.launch();
   EXPECT_EQ(unlike.index(0), like.index(0));

@@ -1,4 +1,4 @@
-// What the monitor says of a card, from plain values.
+// The monitor's state of a card, from plain values.
 #include "tools/ttmon/monitor_model.hpp"
 
 #include <gtest/gtest.h>
@@ -120,7 +120,7 @@ TEST(MonitorModel, a_dead_collector_is_stopped_whatever_else_holds) {
   dead.writer = Writer::died;
   card.add(dead);
   EXPECT_EQ(card.health.health, Health::stopped);
-  EXPECT_NE(card.health.why.find("died"), std::string::npos);
+  EXPECT_NE(card.health.why.find("ended abnormally"), std::string::npos);
 }
 
 TEST(MonitorModel, cards_that_went_are_not_shown_and_history_is_bounded) {

@@ -96,7 +96,7 @@ TEST(EventTexts, only_packed_numbers_are_taken_apart) {
   EXPECT_EQ(all[0].marker, 2u);
 }
 
-// A device log says itself what its counters are; the number in its column is not packed.
+// A device log names its counters itself; the number in its column is not packed.
 TEST(EventTexts, counters_of_a_device_log_stay_as_they_are) {
   const Marker m[] = {{1, markers::kPerfCounterId, MarkerType::ts_data, 0, 0}};
   const uint64_t payload[] = {12345};

@@ -118,7 +118,7 @@ TEST(TracyTimeline, names_beyond_the_limit_share_a_location_and_are_texts) {
     trace.end();
     EXPECT_EQ(trace.sent.locations.size(), tracy::kMostSourceLocations);
     EXPECT_LE(*trace.sent.locations.rbegin(), tracy::kMostSourceLocations);
-    EXPECT_TRUE(trace.sent.said("zone 0x9c40")) << "the text says which one it is";
+    EXPECT_TRUE(trace.sent.said("zone 0x9c40")) << "the text shows which one it is";
     EXPECT_TRUE(trace.sent.said(std::to_string(kNames - (tracy::kMostSourceLocations - 1)) + " names share"));
     EXPECT_EQ(trace.sent.count(tracy::Item::zone_text),
               kNames + (kNames - (tracy::kMostSourceLocations - 1)));

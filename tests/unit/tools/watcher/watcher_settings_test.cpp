@@ -222,7 +222,7 @@ TEST(WatcherWaypoints, stand_behind_the_word_that_says_whether_the_watcher_is_on
   waypoints->write(card, {1, 1}, false);
   EXPECT_EQ(card.load({1, 1}, block), 2u);
   EXPECT_EQ(card.load({1, 1}, block + 4 + 12), 0u);
-  // The delays' record lies 132 bytes behind the first of them.
+  // The delays' record is 132 bytes after the first of them.
   EXPECT_EQ(DelayRecord::in(mailbox, "wormhole_b0")->address(), block + 4 + 132);
   EXPECT_FALSE(Waypoints::in(*markers::mailbox_by_name("M1"), "wormhole_b0", markers::CoreKind::tensix));
 }

@@ -9,8 +9,8 @@
        for (size_t i = 0; i < batch.zone_count; ++i) puts(batch.names[batch.zones[i].name].name);
      ttcollect_close(reader);
 
-   Errors are values: every function gives a status, a sentence says why, nothing aborts, throws or writes to a stream. Input is
-   foreign bytes, whatever it holds. A reader reads only: it cannot disturb the collector or other readers.
+   Errors are values: every function returns a status, ttcollect_error() the reason. No function aborts, throws or writes to a
+   stream. Input may hold any bytes. A reader reads only: it cannot disturb the collector or other readers.
 
    Ownership: what a batch points to belongs to the reader and is valid until its next ttcollect_next() or ttcollect_close();
    the texts of `names` (not the array of them) are valid until ttcollect_close().
@@ -18,8 +18,8 @@
    the library (ttcollect_options::threads).
 
    Versions: records keep their size and meaning within a SONAME. Tables, options and counts are added behind the others;
-   struct_bytes says how much of a struct its caller has (at most 4096). Files and segments of other versions are read as
-   docs/format-versions.md says, or refused by a sentence. While the SONAME is 0, a release may raise it.
+   struct_bytes is the size of the caller's struct (at most 4096). Files and segments of other versions are read by the rules of
+   docs/format-versions.md, or refused by a sentence. While the SONAME is 0, a release may raise it.
 
    Units: `_ns` is CLOCK_MONOTONIC_RAW of the collector's host in nanoseconds, `cycles` the 64-bit device cycles of a tile's wall
    clock (44 bits of it), x and y NOC0 physical. A host time of 0 is not known (no clock model). */
@@ -43,16 +43,16 @@ enum ttcollect_status {
       2, /* all that the source holds was delivered, and nothing is missing in it. Later calls give the same.
                          That it begins after its run or ends before it (a snapshot, a file of a row) is a remark */
   /* Values below 0 are errors. */
-  TTCOLLECT_LAPPED = -1, /* the collector overwrote what was not read yet. The batch holds what came; go on */
+  TTCOLLECT_LAPPED = -1, /* the collector overwrote unread chunks. The batch holds what came; continue */
   TTCOLLECT_INCOMPLETE =
-      -2, /* the end of a source that is cut or damaged, or whose collector died; ttcollect_error() */
+      -2, /* the end of a source that is cut or damaged, or whose collector was killed; ttcollect_error() */
   TTCOLLECT_NO_SOURCE = -3, /* it cannot be opened */
   TTCOLLECT_USAGE = -4,     /* a null pointer, a value that is not allowed */
   TTCOLLECT_NO_MEMORY = -5,
   TTCOLLECT_FAILED = -6 /* anything else; ttcollect_error() */
 };
 
-/* Which tables are wanted. What is not wanted costs nothing. */
+/* The tables to deliver. A table that is not requested costs nothing. */
 enum ttcollect_tables {
   TTCOLLECT_MARKERS = 1,
   TTCOLLECT_ZONES = 2,
@@ -64,7 +64,7 @@ enum ttcollect_tables {
 typedef struct ttcollect_options {
   size_t struct_bytes;
   uint32_t tables;   /* ttcollect_tables; losses, clocks, telemetry and sessions always come */
-  uint32_t follow;   /* live: not 0: go on until the collector ends; 0: what is there now */
+  uint32_t follow;   /* live: not 0: until the collector ends; 0: what is there now */
   uint32_t from_now; /* live: not 0: begin with what is collected from now on */
   uint32_t wait_ms;  /* live: for the source to appear */
   uint32_t
@@ -164,7 +164,7 @@ typedef struct ttcollect_loss {
   uint8_t x, y, risc;
   uint8_t cause;     /* ttcollect_loss_cause() */
   uint8_t precision; /* 0 exactly `words`, 1 at most `launches`, 2 unknown */
-  uint8_t core_kind; /* as in markers; TTCOLLECT_UNKNOWN_KIND where nothing of the core came before */
+  uint8_t core_kind; /* as in markers; TTCOLLECT_UNKNOWN_KIND if no chunk of the core came before */
   uint8_t reserved[2];
 } ttcollect_loss;
 
@@ -249,7 +249,7 @@ typedef struct ttcollect_batch {
 
 typedef struct ttcollect_account {
   size_t struct_bytes;
-  uint64_t markers;        /* delivered, whether that table is wanted or not */
+  uint64_t markers;        /* delivered, whether that table is requested or not */
   uint64_t unpaired;       /* starts and ends of zones without a partner */
   uint64_t lost_intervals; /* reported so far; at the end with those that were found missing */
   uint64_t missed_bytes;   /* of the ring: this reader was lapped */

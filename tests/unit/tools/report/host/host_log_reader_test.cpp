@@ -138,7 +138,7 @@ TEST(HostLogReader, ops_of_processes_that_had_one_chip_in_turn_have_their_own_ro
   EXPECT_EQ(summary.of_any_process, 4u);
 }
 
-// Each of them sees its chip as device 0.
+// Each of them numbers its chip as device 0.
 TEST(HostLogReader, processes_with_chips_of_their_own_have_these) {
   HostLog log;
   HostLogReader reader("run.ttc", log);

@@ -1,4 +1,4 @@
-// Chunks of the host's side into zones and messages: what comes before its name, what is missing, what several processes say.
+// Chunks of the host's side into zones and messages: what comes before its name, what is missing, what several processes send.
 #include "tools/report/host/host_stream.hpp"
 
 #include <gtest/gtest.h>

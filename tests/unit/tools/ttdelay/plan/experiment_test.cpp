@@ -40,7 +40,7 @@ TEST(DelayPlan, bad_files_are_refused_with_line_and_reason) {
       {"[vary]\nkinds = [\"red\"]\n", "p.toml:2: kind 'red' is none of"},
       {"[vary]\nkinds = [\"read\", \"read\"]\n", "p.toml:2: kind 'read' is there twice"},
       {"[vary]\ncores = [\n  \"0,0\",\n  \"all\"]\n", "p.toml:4: cores 'all' are none of"},
-      {"[vary]\ncores = [\"0,0,1,1\"]\n", "p.toml:2: cores '0,0,1,1' go on behind (0,0)"},
+      {"[vary]\ncores = [\"0,0,1,1\"]\n", "p.toml:2: cores '0,0,1,1' have text after (0,0)"},
       {"[vary]\ncores = [\"(3,3)-(1,1)\"]\n",
        "p.toml:2: cores '(3,3)-(1,1)' are a range the wrong way round"},
       {"[vary]\ncores = [\"(0,0)-(99,0)\"]\n", "p.toml:2: cores '(0,0)-(99,0)' have a coordinate above"},

@@ -38,7 +38,7 @@ TEST(DelayReport, a_step_gains_what_its_slope_says) {
 }
 
 TEST(DelayReport, a_step_never_gains_more_than_it_takes) {
-  const Analysis a = analysed(kControl, kDelayed, 1000);  // the slope alone says 50 us
+  const Analysis a = analysed(kControl, kDelayed, 1000);  // the slope alone gives 50 us
   const Estimate gain = a.effects[0].gain;
   EXPECT_DOUBLE_EQ(gain.value, 10);
   EXPECT_DOUBLE_EQ(gain.high, 10);

@@ -39,7 +39,7 @@ TEST(DelayRun, a_record_is_found_by_its_masks_in_both_forms) {
   EXPECT_EQ(places_of(l1, 0x60, {0x1f, 0, 0}).size(), 2u);
 }
 
-// Five words behind the word that says that the watcher is on; on every core.
+// Five words after the word that is nonzero while the watcher is on; on every core.
 TEST(DelayRun, waypoints_are_found_by_what_they_look_like_on_all_cores) {
   const auto text = [](const char* t) {
     uint32_t word = 0;
@@ -102,7 +102,7 @@ TEST_F(Verdicts, every_named_core_and_kind_must_have_waited) {
   EXPECT_EQ(not_taken(experiment, run, facts), "");
   EXPECT_EQ(masks_of(experiment, run), (MasksByCore{{{0, 0}, {0, 0x1f, 0}}, {{1, 0}, {0, 0x1f, 0}}}));
   facts.feedback[{1, 0}] = 0;
-  expect("says of (1,0) that no such transaction waited");
+  expect("by the feedback word of (1,0) no such transaction waited");
 }
 TEST_F(Verdicts, another_kind_or_core_spoils_a_run) {
   facts.feedback[{0, 0}] = 3;
@@ -130,7 +130,7 @@ TEST_F(Verdicts, a_baseline_with_masks_is_none) {
   run = {1, Arm::watcher_only, 0, 0};
   EXPECT_EQ(not_taken(experiment, run, facts), "");
   facts.others = {{2, 0}};
-  expect("although no delay was asked for");
+  expect("although no delay was configured");
 }
 
 TEST(DelayRun, a_step_reaches_to_the_next_one) {
