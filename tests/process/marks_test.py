@@ -82,7 +82,7 @@ def command():
     check(code == 0, err)
     check([r[0] for r in messages(root)] == ["`TT_SIGNPOST: from within`", "`TT_SIGNPOST: from outside`"], str(messages(root)))
     code, _, err = run("ttcollect", "mark", "x", "--run", process.pid)
-    check(code == 3 and "nothing listens" in err, f"{code} {err}")
+    check(code == 3 and "no process listens" in err, f"{code} {err}")
 
 
 def steps():

@@ -120,7 +120,7 @@ def waits_in_vain():
     """A process of another protocol that inherited TRACY_NO_EXIT: reported while it waits, with its number."""
     process = start("ttcollect", "run", "--no-device", "-o", work("vain"), "--", sys.executable, client_file(), "9999", "hold",
                     env={**os.environ, "TRACY_NO_EXIT": "1"}, stdin=subprocess.PIPE)
-    while "waits in its exit for ever" not in (line := next_line(process.stderr)):
+    while "waits in its exit until it is killed" not in (line := next_line(process.stderr)):
         check(line != "", "the wait was not reported")
     process.stdin.close()
     process.stdin = None

@@ -150,9 +150,9 @@ def main():
                          (["--rotate"], ["-o", "x", "--max-size", "64MiB", "--keep", "newest"]),
                          (["two files"], ["-o", "x", "--rotate", "64MiB", "--max-size", "64MiB"]),
                          (["--flight SIZE"], ["--trigger", "loss"]), (["--flight SIZE"], ["--post", "1s"]),
-                         (["1024 MiB"], ["--flight", "1TiB"]), (["when asked"], ["--flight", "8MiB", "-o", "x", "--rotate", "1s"]),
+                         (["1024 MiB"], ["--flight", "1TiB"]), (["on request"], ["--flight", "8MiB", "-o", "x", "--rotate", "1s"]),
                          (["name one with -o", "--keep"], ["--keep", "newest"]), (["name one with -o"], ["--memory", "32MiB"]),
-                         (["when asked"], ["--flight", "8MiB", "--pack-threads", "2"]), (["--flight SIZE"], ["--trigger-every", "1s"]),
+                         (["on request"], ["--flight", "8MiB", "--pack-threads", "2"]), (["--flight SIZE"], ["--trigger-every", "1s"]),
                          (["no trigger", "zone>100us"], ["--flight", "8MiB", "--trigger", "zone>"])):
         expect(2, words, *capture, *flags)
     h.check(not os.path.exists("x") and not os.path.exists("-"), "wrong use left a file")

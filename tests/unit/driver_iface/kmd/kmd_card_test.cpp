@@ -431,7 +431,7 @@ TEST_P(KmdCard, one_tile_whose_clock_is_off_is_left_out) {
 TEST_P(KmdCard, a_chip_whose_tiles_do_not_answer_is_left_alone) {
   add();
   for (const Tile& t : chip().tiles()) model.silence(0, t.at);
-  expect_refusal("0", {"do not answer over the NoC", "nothing more is read"});
+  expect_refusal("0", {"do not answer over the NoC", "no more tiles are read"});
   expect_nothing_held();
 }
 

@@ -67,7 +67,7 @@ class WrittenTracks : public HostWriter {
         std::string(text));
   }
   void host_message(const HostThread& t, uint64_t ns, std::string_view text) override {
-    add(std::to_string(t.tid) + " says " + std::to_string(ns) + " " + std::string(text));
+    add(std::to_string(t.tid) + " message " + std::to_string(ns) + " " + std::string(text));
   }
   void host_value(const HostPlot& p, uint64_t ns, double value) override {
     add(p.name + " " + std::to_string(ns) + " " + std::to_string(static_cast<int>(value)));
@@ -114,7 +114,7 @@ TEST(HostTracks, events_wait_for_names_that_come_after_them) {
   HostChunk(3).add(EventKind::string, 0, 0, 66, "hello").push(tracks);
   tracks.release(written, false);
   EXPECT_EQ(Lines(written.lines.begin() + 3, written.lines.end()),
-            (Lines{"7 says 50300 hello", "7 end 50400"}));
+            (Lines{"7 message 50300 hello", "7 end 50400"}));
   EXPECT_EQ(tracks.held(), 0u);
 }
 
@@ -171,7 +171,7 @@ TEST(HostTracks, times_of_a_thread_do_not_go_back_when_a_later_chunk_relates_the
       .push(tracks);
   tracks.release(written, false);
   EXPECT_EQ(Lines(written.lines.begin() + 2, written.lines.end()),
-            (Lines{"7 says 50020 a", "7 says 50020 b"}));
+            (Lines{"7 message 50020 a", "7 says 50020 b"}));
 }
 
 TEST(HostTracks, zones_end_where_chunks_are_missing) {
@@ -213,7 +213,7 @@ TEST(HostTracks, marks_name_no_thread_and_wait_for_none) {
       .add(EventKind::message, 7, 1000, 0, "step")
       .push(tracks);
   tracks.release(written, false);
-  EXPECT_EQ(written.lines, (Lines{"process 1000 sh (marks)", "thread 7 thread 7", "7 says 50000 step"}));
+  EXPECT_EQ(written.lines, (Lines{"process 1000 sh (marks)", "thread 7 thread 7", "7 message 50000 step"}));
 }
 
 // Frames and locks of the host side were in captures and in no viewer.
