@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The cost of `ttcollect run` to its user: time around a program that does nothing, calls of marks that no program collects, and the wait for the summary.
+"""The cost of `ttcollect run` to its user: time around a program that does nothing, calls of marks that no program collects, the wait for the
+summary, and its own CPU beside an idle card.
 
     bench/run_bench.py [BIN-DIRECTORY]
 
@@ -93,6 +94,30 @@ def marks(folder):
     print(f"a mark in Python that no program collects: {took:.0f} ns\n  ratio to 300 ns {took / 300:.2f} {judged(took, 300)}")
 
 
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def beside_an_idle_card(folder):
+    """Of `ttcollect run` itself; the baseline is the collector that it started."""
+    name, seconds = f"bench-idle-{os.getpid()}", 2 if ONCE else 20
+    process = subprocess.Popen([f"{BIN}/ttcollect", "run", "-q", "-o", folder, "-n", name, "-d", f"emu:{name}", "--pass-through", "0", "--", f"{BIN}/ttemu",
+                                "--name", name, "--cores", "2", "--programs", str(seconds + 2), "--rate", "1", "--wait-observer", "-q"],
+                               stdout=subprocess.DEVNULL)
+    time.sleep(1)    # they start; what is measured is what they take while little happens
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
+        names = {pid: os.path.basename(os.readlink(f"/proc/{pid}/exe")) for pid in file.read().split()}
+    collector = next(pid for pid, program in names.items() if program == "ttcollect")
+    began = [cpu_s(process.pid), cpu_s(collector)]
+    time.sleep(seconds)
+    run, collecting = (100 * (cpu_s(pid) - before) / seconds for pid, before in zip((process.pid, collector), began))
+    print(f"beside an emulated card of two cores that runs a program a second, a Tracy viewer waited for: {run:.1f} % of a core, its collector {collecting:.1f} %")
+    print(f"  ratio to the collector {run / max(collecting, 0.1):.2f}")
+    assert process.wait() == 0
+
+
 def summary(folder, later):
     name = f"bench-run-{os.getpid()}-{int(later)}"
     with open(f"{folder}/client.py", "w", encoding="utf-8") as file:
@@ -121,6 +146,7 @@ print(f"run_bench on {platform.processor() or platform.machine()}, {os.cpu_count
 with tempfile.TemporaryDirectory(prefix="bench-run-") as work:
     around_nothing(work)
     marks(work)
+    beside_an_idle_card(work)
     for at_the_end in (False, True):
         summary(work, at_the_end)
         sys.stdout.flush()

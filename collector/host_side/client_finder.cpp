@@ -16,8 +16,8 @@ constexpr int kMostLooks = 20;
 
 std::vector<TracyClient> ClientFinder::look() {
   std::set<uint64_t> fresh;
-  const auto listeners = doctor::read_listeners(proc_);
-  for (const auto& [inode, listener] : listeners)
+  const auto listeners = sockets_.look();
+  for (const auto& [inode, port] : listeners)
     if (!seen_.contains(inode)) fresh.insert(inode);
   for (const uint64_t inode : fresh)
     if (++looked_[inode] >= kMostLooks) seen_.insert(inode);
@@ -27,7 +27,7 @@ std::vector<TracyClient> ClientFinder::look() {
     const Descent from = descent(pid);
     if (from == Descent::unclear) continue;
     seen_.insert(inode);
-    if (from == Descent::ours) found.push_back({pid, static_cast<uint16_t>(listeners.at(inode).port)});
+    if (from == Descent::ours) found.push_back({pid, listeners.at(inode)});
   }
   std::erase_if(looked_, [&](const auto& socket) { return seen_.contains(socket.first); });
   return found;

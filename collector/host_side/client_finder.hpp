@@ -1,5 +1,5 @@
-// Tracy clients of a process's descendants: processes that listen on one of Tracy's ports (8086 to 8105), found by the tables of
-// sockets and the descriptors of processes in /proc. Works where the processes' PID namespace is visible.
+// Tracy clients of a process's descendants: processes that listen on one of Tracy's ports (8086 to 8105), found by the kernel's list
+// of listeners and the descriptors of processes in /proc. Works where the processes' PID namespace is visible.
 #pragma once
 #include <sys/types.h>
 
@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include "collector/host_side/listening_sockets.hpp"
 
 namespace ttc::collect {
 
@@ -20,7 +22,7 @@ class ClientFinder {
  public:
   // `proc`: where procfs is mounted.
   explicit ClientFinder(pid_t ancestor, std::string proc = "/proc")
-      : ancestor_(ancestor), proc_(std::move(proc)) {}
+      : ancestor_(ancestor), proc_(std::move(proc)), sockets_(proc_) {}
   // Those that were not given before. A socket of another tree is examined once.
   std::vector<TracyClient> look();
 
@@ -29,6 +31,7 @@ class ClientFinder {
   Descent descent(pid_t pid) const;
   pid_t ancestor_;
   std::string proc_;
+  ListeningSockets sockets_;
   std::set<uint64_t> seen_;         // sockets, by inode
   std::map<uint64_t, int> looked_;  // sockets without an answer yet: how often they were examined
 };

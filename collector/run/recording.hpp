@@ -12,6 +12,7 @@
 
 #include "collector/record/capture_writer.hpp"
 #include "collector/record/chunk_feed.hpp"
+#include "collector/run/examined_folder.hpp"
 
 namespace ttc::collect {
 
@@ -43,6 +44,7 @@ class Recording {
   std::vector<std::string> live_names_;
   std::vector<const CaptureWriter::Track*> tracks_;
   size_t followed_ = 0;
+  ExaminedFolder segments_;
 };
 
 }  // namespace ttc::collect

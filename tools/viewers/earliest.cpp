@@ -165,8 +165,10 @@ std::string not_there(const TimeWindow& w, const WindowSearch& search) {
                             : "--window: no program has the host id " + std::to_string(w.number) +
                                   (range.empty() ? "; this source has no program with an id" : range);
     case TimeWindow::Of::zone:
-      return "--window: zone " + w.name + " is there " + std::to_string(search.matches) + " times, not " +
-             std::to_string(w.nth) + "; `ttreport kernels` shows what zones there are";
+      return (search.matches ? "--window: there are " + std::to_string(search.matches) + " zones " + w.name +
+                                   ", and no number " + std::to_string(w.nth)
+                             : "--window: no zone has the name " + w.name) +
+             "; `ttreport kernels` shows what zones there are";
     default:
       return "--window: a step is a replay of a trace, and " +
              (range.empty() ? std::string("this source has none")
