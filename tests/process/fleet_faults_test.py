@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -281,6 +282,25 @@ def hostile_live():
     report, _ = f.fleet("report", bus)
     h.check(report["ranks"][0]["missing"] == 0 and report["refused"] == 0, f"{report}")
     print(f"{sent} hostile messages")
+
+
+def silent():
+    """A rank whose agent was stopped was not missed: the dump had ended with 0, without its capture. It is named, and the others are cut."""
+    bus = Bus()
+    here = [collector(bus, rank)[:2] for rank in range(2)]
+    h.wait_until(lambda: answers(bus, 2), "both ranks publish", *(c for _, c in here))
+    with open(f"/proc/{here[1][1].pid}/task/{here[1][1].pid}/children", encoding="utf-8") as file:
+        agents = [int(pid) for pid in file.read().split() if os.readlink(f"/proc/{pid}/exe").endswith("/ttfleet")]
+    h.check(len(agents) == 1, f"agents of the collector: {agents}")
+    os.kill(agents[0], signal.SIGSTOP)
+    dump, err = f.fleet("dump", bus, "--last", "1s", "-o", h.work("dump"), codes=(1,))
+    h.check(dump["silent"] == ["node1_rank_1"] and "1 of 2 ranks did not answer: node1_rank_1" in err, f"{dump} {err}")
+    h.check(os.listdir(h.work("dump")) and dump["ranks"][0]["ok"] and os.path.isfile(h.work("dump/node0_rank_0.ttc")), f"{dump}")
+    _, err = f.fleet("trigger", bus, "--arm", "step>1h", codes=(1,))
+    h.check("1 of 2 ranks did not answer in time: node1_rank_1" in err, err)
+    os.kill(agents[0], signal.SIGCONT)
+    for card, process in here:
+        stop(card, process)
 
 
 def clocks():
