@@ -6,6 +6,7 @@
 
 #include "collector/core/epoch_entry.hpp"
 #include "firmware_markers/device/noc_event.hpp"
+#include "firmware_markers/packets.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -26,15 +27,19 @@ double CoreRecycling::fill(const ControlSample& snap) const {
 
 // Markers of those who push early, whether or not a push has shown it yet.
 bool CoreRecycling::pushes_soon(std::span<const uint32_t> frames) {
-  const auto is_one_of_them = [](uint32_t high) {
-    const uint32_t type = markers::packet_type(high), id = markers::packet_id(high);
-    return markers::is_marker(high) &&
-           ((type == device::kTsData && id == device::kNocEventId) ||
-            (type == device::kTsData16B && (id == device::kNocDebugId || id == device::kPerfCounterId)));
+  bool found = false;
+  const auto look = [&](const markers::Packet& packet) {
+    const uint32_t type = packet.type(), id = packet.id();
+    found = (type == device::kTsData && id == device::kNocEventId) ||
+            (type == device::kTsData16B && (id == device::kNocDebugId || id == device::kPerfCounterId));
+    return found ? markers::Walking::ends_here : markers::Walking::on;
   };
-  for (size_t at = 0; at + 2 <= frames.size(); at += 2)
-    if (is_one_of_them(frames[at])) return true;
-  return false;
+  // Payload is any word at all, so that only the walk from packet to packet finds their heads.
+  for (size_t at = 0; !found && at + 2 <= frames.size();) {
+    at += frames[at] == 0 ? device::kFwStartWord : 2;  // the words in front of a frame's slots
+    at = markers::for_each_packet(frames, std::min(at, frames.size()), look);
+  }
+  return found;
 }
 
 std::string CoreRecycling::why_never() const {
@@ -58,6 +63,7 @@ RecycleCore CoreRecycling::recycle_core() const {
   c.core = core.tile;
   c.place = static_cast<size_t>(&core - dev.cores.data());
   c.capacity = dev.log_words();
+  c.runs = core.seen.run_counter;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const LaneState& lane = core.lanes[r];
     c.lanes[r] = {lane.lane, lane.digest, lane.cursor, lane.lap.frames, lane.lap.ahead};
@@ -98,9 +104,13 @@ Access CoreRecycling::consider(const ControlSample& snap) {
   if (rests && filled < limits.any_moment_fill) return Access::ok;
   for (const LaneState& lane : core.lanes)
     if (lane.stuck.any()) return Access::ok;
-  auto attempt = std::make_unique<CoreRecycle>(recycle_deps(), recycle_core());
+  RecycleCore begins = recycle_core();
+  begins.may_wait = state.waits < limits.waits_at_most;
+  auto attempt = std::make_unique<CoreRecycle>(recycle_deps(), begins);
   const card::Expected<CoreRecycle::Step> step = attempt->begin(state.baseline);
   if (!step) return step.error();
+  core.visits.at_once = core.visits.at_once || attempt->waits_for_drain();
+  state.waits = attempt->waits_for_drain() ? state.waits + 1 : 0;
   if (*step == CoreRecycle::Step::going) {
     ++recycling.account.recycles;
     recycling.account.slow += attempt->slow();
