@@ -209,7 +209,12 @@ def beside():
             log = h.work(f"files/{folder}/profile_log_device")
             h.check(open(log + ".losses.csv").read() == open(table).read(), f"{folder} has other losses")
             h.check(open(log + ".csv").read() == text, f"{folder} has another log")
-    # Played into a ring that holds a tenth of it, a later reader still has the whole account, and its own loss.
+    # Played into a ring that holds a tenth of it, a later reader still has the whole account, and its own loss. How much comes of a card whose
+    # logs fill up between two host reads does not depend on speed.
+    name, path = h.card_name(), h.work("full.ttc")
+    card = emulate(name, "--cores", 2, "--programs", 1000, "--zones-per-kernel", 30, "--host-reads", "every:200", "--pace", "--wait-observer")
+    done(collect(name, "-o", path), 0)
+    h.finish(card)
     prefix = f"emu-t{os.getpid()}-played-"   # the harness removes what begins so
     _, err = done(h.start("ttcollect", "play", path, "--speed", "max", "--prefix", prefix, "--ring", "256KiB"))
     live = err.split("live:")[1].split()[0]

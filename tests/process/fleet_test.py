@@ -185,7 +185,7 @@ def dumped():
         return ranks and len(ranks["ranks"]) == 2 and all(r["rows_stored"] > 50 and r["reference"] for r in ranks["ranks"])
     h.wait_until(ready, "both ranks publish", *collectors)
     directory = h.work("dump")
-    dump, err = fleet("dump", bus, "--last", "2s", "-o", directory, "--why", "a test")
+    dump, err = fleet("dump", bus, "--timeout", "5s", "--last", "2s", "-o", directory, "--why", "a test")
     h.check(len(dump["ranks"]) == 2 and all(r["ok"] for r in dump["ranks"]), f"{dump} {err}")
     for rank in range(2):
         path = os.path.join(directory, f"node{rank}_rank_{rank}.ttc")

@@ -62,6 +62,7 @@ def world(seed, slow):
     h.check(code == 0, f"world {seed}: ttreport ended with {code}: {err}")
     for name in os.listdir(directory):
         os.unlink(os.path.join(directory, name))
+    h.remove_segments()
     return {"rank": f"node{odd}_rank_{odd}", "op": slow_op, "ops": len(ops["ops"]), "slowness": round(slowness, 3), "cards": cards}, json.loads(out)
 
 

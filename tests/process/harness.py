@@ -177,6 +177,11 @@ def clean():
                 if file.startswith(f"ttcollect-run-{process.pid}."):
                     os.unlink("/dev/shm/" + file)
             process.wait()
+    remove_segments()
+
+
+def remove_segments():
+    """At the end, and between worlds of a long test: their rings would fill the memory."""
     for file in filter(is_ours, os.listdir("/dev/shm")):
         os.unlink("/dev/shm/" + file)
 

@@ -153,7 +153,9 @@ def data():
     h.check(d["lanes"][0] == "0: programs" and d["laneprocessors"][0] == "programs", f"{d['lanes'][:2]}")
     column = columns(d)
     programs = [i for i, lane in enumerate(column["lane"]) if lane == 0]
-    h.check(len(programs) > 100 and len({column["op"][i] for i in programs}) == len(programs), f"{len(programs)} programs")
+    # How many of them came depends on how often the collector had the CPU.
+    shown = {op for lane, op in zip(column["lane"], column["op"]) if lane != 0 and op >= 0}
+    h.check(len(programs) > 1 and sorted(column["op"][i] for i in programs) == sorted(shown), f"{len(programs)} programs, {len(shown)} on cores")
     h.check({d["zonenames"][column["zone"][i]][0] for i in programs} == {"program"}, "the host's side is not known, so they have no names")
     first, until = {}, {}
     for i, lane in enumerate(column["lane"]):

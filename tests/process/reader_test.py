@@ -101,9 +101,11 @@ def stopped():
     wait_for_card(name, card)
     collector = start("ttcollect", "-d", f"emu:{name}", "--ring", "1MiB", "-q")
     wait_for_collector(name, collector)
+    collector.send_signal(signal.SIGSTOP)    # and with it the paced card, until the reader is there
     slow = reader("follow", f"live:emu-{name}")
     next_line(slow.stdout)
     slow.send_signal(signal.SIGSTOP)
+    collector.send_signal(signal.SIGCONT)
     check(finish(card)[0] == 0 and finish(collector)[0] == 0, "the card or the collector waited for a reader")
     slow.send_signal(signal.SIGCONT)
     answer = answers(slow)[0]

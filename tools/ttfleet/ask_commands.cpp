@@ -13,6 +13,7 @@
 #include "collector/program/json_text.hpp"
 #include "collector/program/printable.hpp"
 #include "tools/ttfleet/commands.hpp"
+#include "tools/ttfleet/known_ranks.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::fleet {
@@ -180,19 +181,21 @@ int watch_command(const Options& o, const volatile std::sig_atomic_t& stop) {
 int trigger_command(const Options& o) {
   Bus bus(o.bus);
   const Identity who = identity_of(o);
-  const size_t ranks = ask_states(bus, o, who).size();
-  if (ranks == 0) return report(Exit::kIncomplete, no_answer(bus, who));
+  const auto states = ask_states(bus, o, who);
+  if (states.empty()) return report(Exit::kIncomplete, no_answer(bus, who));
+  std::set<std::string> ranks = ranks_in_stream(bus, who);
+  for (const AgentState& s : states) ranks.insert(s.who.name());
   int code = Exit::kOk;
   nlohmann::json list = nlohmann::json::array();
   const auto give = [&](CommandKind kind, const std::string& rule) {
     Command command;
     command.kind = kind, command.by = commander(), command.rule = rule;
     if (kind != CommandKind::triggers) log_command(who.job + ": " + to_text(command));
-    const auto answers = ask_answers(bus, who, command, so_many(ranks), o.timeout_ns);
+    const auto answers = ask_answers(bus, who, command, so_many(ranks.size()), o.timeout_ns);
     code = std::max(code, report_answers(answers, rule, o, list));
-    if (answers.size() < ranks)
-      code = report(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " +
-                                           std::to_string(ranks) + " ranks did not answer in time");
+    if (const auto silent = without_answer(ranks, answers); !silent.empty())
+      code = report(Exit::kIncomplete, std::to_string(silent.size()) + " of " + std::to_string(ranks.size()) +
+                                           " ranks did not answer in time: " + names_of(silent));
   };
   for (const std::string& rule : o.arm) give(CommandKind::arm, rule);
   for (const std::string& rule : o.disarm) give(CommandKind::disarm, rule);

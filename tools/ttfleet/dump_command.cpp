@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "collector/program/json_text.hpp"
@@ -24,6 +25,7 @@
 #include "tools/ranks/rank_clock_json.hpp"
 #include "tools/ranks/rank_files.hpp"
 #include "tools/ttfleet/commands.hpp"
+#include "tools/ttfleet/known_ranks.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::fleet {
@@ -35,7 +37,8 @@ using tools::OutputError;
 constexpr uint64_t kPieceNs = 10'000'000'000;
 constexpr int kTries = 3;
 constexpr int kClockQuestions = 8;
-constexpr uint64_t kCutNs = 30'000'000'000;  // for writing what was cut
+constexpr uint64_t kCutNs = 30'000'000'000;    // for writing what was cut
+constexpr uint64_t kSilentNs = 5'000'000'000;  // for a rank that only the stream has
 
 int say(int code, const std::string& sentence) {
   return program::say(kTtfleet, code, sentence);
@@ -175,27 +178,41 @@ nlohmann::json json_of(const std::vector<Answer>& answers, const std::vector<Gat
 
 struct Cut {
   std::vector<Answer> answers;
-  size_t ranks = 0;      // that are there
-  uint64_t last_ns = 0;  // CLOCK_MONOTONIC when the last one answered
+  std::set<std::string> silent;  // ranks of the job that did not answer, by name
+  uint64_t last_ns = 0;          // CLOCK_MONOTONIC when the last one answered
 };
 
-// The command goes out at once. Beside it all ranks are asked for their state, so that those that do not answer to it are missed.
+// The command goes out at once. Meanwhile the ranks of the job are found: by their answers to a question for their state, and by what
+// the stream holds of them. The latter may have been killed since, and are waited for kSilentNs only.
 Cut cut_all(Bus& bus, const Options& o, const Identity& who, const Command& dump) {
-  auto roll_call = std::async(std::launch::async, [&] { return ask_states(bus, o, who); });
-  std::optional<size_t> there;
+  auto roll_call = std::async(std::launch::async, [&] {
+    std::set<std::string> names;
+    for (const AgentState& s : ask_states(bus, o, who)) names.insert(s.who.name());
+    return names;
+  });
+  auto stored = std::async(std::launch::async, [&] { return ranks_in_stream(bus, who); });
+  const uint64_t silent_until = collect::monotonic_now_ns() + o.ahead_ns + std::max(o.timeout_ns, kSilentNs);
+  std::optional<std::set<std::string>> present, recent;
+  const auto arrived = [](auto& future) {
+    return future.valid() && future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
   Cut cut;
   size_t seen = 0;
   cut.answers = ask_answers(
       bus, who, dump,
       [&](const std::vector<Answer>& so_far) {
-        if (so_far.size() > std::exchange(seen, so_far.size())) cut.last_ns = collect::monotonic_now_ns();
-        if (!there && roll_call.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
-          there = roll_call.get().size();
-        return there && so_far.size() >= *there;
+        const uint64_t now = collect::monotonic_now_ns();
+        if (so_far.size() > std::exchange(seen, so_far.size())) cut.last_ns = now;
+        if (arrived(roll_call)) present = roll_call.get();
+        if (arrived(stored)) recent = stored.get();
+        return present && recent && without_answer(*present, so_far).empty() &&
+               (now >= silent_until || without_answer(*recent, so_far).empty());
       },
       o.ahead_ns + kCutNs);
-  if (!there) there = roll_call.get().size();
-  cut.ranks = std::max(*there, cut.answers.size());
+  if (!present) present = roll_call.get();
+  if (!recent) recent = stored.get();
+  recent->merge(*present);
+  cut.silent = without_answer(std::move(*recent), cut.answers);
   return cut;
 }
 
@@ -224,13 +241,13 @@ int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
   log_command(who.job + ": " + to_text(dump));
   const Cut cut = cut_all(bus, o, who, dump);
   const std::vector<Answer>& answers = cut.answers;
-  if (cut.ranks == 0) return nothing_answers(bus, who);
-  const size_t ranks = cut.ranks;
+  const size_t ranks = answers.size() + cut.silent.size();
+  if (answers.empty()) return nothing_answers(bus, who);
   const uint64_t cut_ns = cut.last_ns ? cut.last_ns - began : 0;
-  int code = answers.size() < ranks
-                 ? say(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " +
-                                              std::to_string(ranks) + " ranks did not answer")
-                 : Exit::kOk;
+  int code = cut.silent.empty()
+                 ? Exit::kOk
+                 : say(Exit::kIncomplete, std::to_string(cut.silent.size()) + " of " + std::to_string(ranks) +
+                                              " ranks did not answer: " + names_of(cut.silent));
   for (const Answer& a : answers)
     if (!a.ok) code = say(Exit::kIncomplete, a.who.name() + ": " + a.text);
   std::vector<Gathered> gathered;
@@ -244,6 +261,7 @@ int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
     std::printf("%s\n", program::json_text(nlohmann::json{{"id", dump.id},
                                                           {"at_common_ns", dump.at_common_ns},
                                                           {"cut_ns", cut_ns},
+                                                          {"silent", cut.silent},
                                                           {"ranks", json_of(answers, gathered)}})
                             .c_str());
   else

@@ -1,0 +1,45 @@
+#include "tools/ttfleet/known_ranks.hpp"
+
+#include "collector/program/printable.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::fleet {
+namespace {
+
+constexpr uint64_t kRecentNs = 15'000'000'000;
+
+}  // namespace
+
+std::set<std::string> ranks_in_stream(Bus& bus, const Identity& job) {
+  std::set<std::string> ranks;
+  const uint64_t since = collect::before(collect::host_clock_ns(CLOCK_REALTIME), kRecentNs);
+  try {
+    bus.read_stream(stream_of(job.cluster), "tt." + job.cluster + "." + job.job + ".*.*.state", since,
+                    [&](const Message& m) {
+                      std::string wrong;
+                      const auto state = parse_state(m.data, wrong);
+                      if (!state) return true;  // a message of something else; `ttfleet report` counts those
+                      if (state->collecting)
+                        ranks.insert(state->who.name());
+                      else
+                        ranks.erase(state->who.name());
+                      return true;
+                    });
+  } catch (const BusError&) {
+    return {};  // no stream, or no permission: the ranks that answer are then all that are known
+  }
+  return ranks;
+}
+
+std::set<std::string> without_answer(std::set<std::string> ranks, const std::vector<Answer>& answers) {
+  for (const Answer& a : answers) ranks.erase(a.who.name());
+  return ranks;
+}
+
+std::string names_of(const std::set<std::string>& ranks) {
+  std::string text;
+  for (const std::string& name : ranks) text += (text.empty() ? "" : ", ") + program::printable(name);
+  return text;
+}
+
+}  // namespace ttc::fleet
