@@ -27,7 +27,7 @@ struct Line {
   std::string name, processor, source, core;
   uint64_t count = 0, cores = 0;
   double total_us = 0, self_us = 0, mean_us = 0, least_us = 0, most_us = 0;
-  std::string slowest;  // core of the longest one
+  std::string slowest;      // core of the longest one
   bool no_program = false;  // ZoneStats::Key::no_program
   // Of the zones that a clock has measured: by cycles, and by the host's clock.
   uint64_t covered = 0;
