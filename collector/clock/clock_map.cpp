@@ -193,13 +193,18 @@ ClockMap::Converted ClockMap::outside(uint64_t cycles, uint32_t era, HostTime se
   return c;
 }
 
+ClockMap::Converted ClockMap::converted(const ClockSegment* holds, uint64_t cycles, const Place& place,
+                                        HostTime seen_by) const {
+  if (holds) return {host_time_at(*holds, cycles), quality_of(*holds)};
+  return outside(cycles, segments_[place.index].era, seen_by);
+}
+
 ClockMap::Converted ClockMap::at(uint64_t marker_time, HostTime seen_by) const {
   if (segments_.empty()) return {};
   const Place place = place_of(seen_by);
   if (!place.known) return {seen_by, {}};
   const uint64_t cycles = unwrapped(marker_time, place.newest);
-  if (const ClockSegment* s = holding(cycles, place.index)) return {host_time_at(*s, cycles), quality_of(*s)};
-  return outside(cycles, segments_[place.index].era, seen_by);
+  return converted(holding(cycles, place.index), cycles, place, seen_by);
 }
 
 // By paces alone, from a number of one segment to a later one of another.
@@ -239,17 +244,23 @@ uint64_t ClockMap::shift_bound(const ClockSegment& first, uint64_t from, const C
   return static_cast<uint64_t>(std::ceil(std::min(apart, 2.0) * static_cast<double>(spread)));
 }
 
-ClockMap::Difference ClockMap::difference(uint64_t from_time, uint64_t to_time, HostTime seen_by) const {
-  const Converted a = at(from_time, seen_by), b = at(to_time, seen_by);
+ClockMap::Difference ClockMap::difference(uint64_t from_time, uint64_t to_time, HostTime seen_by,
+                                          Tiles tiles) const {
+  if (segments_.empty()) return {};
+  const Place place = place_of(seen_by);
+  if (!place.known) return {};
+  const uint64_t from = unwrapped(from_time, place.newest), to = unwrapped(to_time, place.newest);
+  const ClockSegment* const first = holding(from, place.index);
+  // Most often in the same segment or the next one.
+  const ClockSegment* const last =
+      holding(to, first ? static_cast<size_t>(first - segments_.data()) : place.index);
+  const Converted a = converted(first, from, place, seen_by), b = converted(last, to, place, seen_by);
   Difference d{static_cast<int64_t>(b.host - a.host), kNoBound, BoundKind::none};
   if (std::min(a.quality.kind, b.quality.kind) == BoundKind::none) return d;
   // What rests on a condition in part rests on it.
   d.kind = std::max(a.quality.kind, b.quality.kind);
   const uint64_t spread = head_.tile_spread == kNoBound ? 0 : head_.tile_spread;
   d.bound = sum_of(sum_of(a.quality.bound, b.quality.bound), sum_of(spread, spread));
-  const Place place = place_of(seen_by);
-  const uint64_t from = unwrapped(from_time, place.newest), to = unwrapped(to_time, place.newest);
-  const ClockSegment *first = holding(from, place.index), *last = holding(to, place.index);
   if (!first || !last || first->era != last->era) return d;
   const bool in_order = from <= to;
   const auto by_pace = in_order ? pace_bound(*first, from, *last, to) : pace_bound(*last, to, *first, from);
@@ -258,8 +269,9 @@ ClockMap::Difference ClockMap::difference(uint64_t from_time, uint64_t to_time, 
   const auto cycle = [](const ClockSegment& s) {
     return (s.host_to - s.host_from) / (s.to_cycles - s.from_cycles) + 1;
   };
-  const uint64_t shift =
-      in_order ? shift_bound(*first, from, *last, to) : shift_bound(*last, to, *first, from);
+  const uint64_t shift = tiles == Tiles::two ? sum_of(spread, spread)
+                         : in_order          ? shift_bound(*first, from, *last, to)
+                                             : shift_bound(*last, to, *first, from);
   const uint64_t bound = sum_of(sum_of(*by_pace, std::max(cycle(*first), cycle(*last)) + 2), shift);
   if (bound < d.bound) d.bound = bound, d.kind = BoundKind::conditional;
   return d;

@@ -71,6 +71,7 @@ struct FrameEvents {
   uint16_t main_zone = 0;                           // id in the frame's first slot: the FW zone's, mostly
   std::optional<uint32_t> trace_id = {};            // of a device log; a card does not record it
   std::span<const uint64_t> payloads = {};          // of markers, where they are not read from `batch`
+  uint64_t seen_ns = 0;   // CLOCK_MONOTONIC_RAW: the words had been read by then; 0: not known
   bool from_log = false;  // rows of a device log, which has one word of 16-byte data
   std::optional<markers::MetalDate> metal_date = {};  // of the workload, as given or usual for its layout
 

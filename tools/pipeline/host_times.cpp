@@ -12,9 +12,6 @@ using collect::HostTime;
 using collect::kHostTicksPerNs;
 using collect::kNoBound;
 
-constexpr uint64_t kReadLasts =
-    100'000'000;  // ns from a chunk's read time until its words were read, at most
-
 }  // namespace
 
 std::optional<HostClock> host_clock_by_name(const std::string& name) {
@@ -82,7 +79,7 @@ std::span<const MarkerHostTime> HostTimes::convert(uint8_t x, uint8_t y, uint64_
   const uint64_t spread = head.reference_x == x && head.reference_y == y ? 0 : head.tile_spread;
   times_.resize(marker_times.size());
   runs_.clear();
-  map->second.convert(marker_times, (read_time_ns + kReadLasts) * kHostTicksPerNs, times_, runs_);
+  map->second.convert(marker_times, (read_time_ns + kWordsReadWithinNs) * kHostTicksPerNs, times_, runs_);
   size_t at = 0;
   for (const auto& run : runs_)
     for (size_t i = 0; i < run.count; ++i, ++at) {

@@ -18,6 +18,9 @@ namespace ttc::tools {
 enum class HostClock : uint8_t { raw, realtime, boottime };
 std::optional<HostClock> host_clock_by_name(const std::string& name);
 
+// Words of a chunk were on the card at the latest so long after the chunk's read time.
+inline constexpr uint64_t kWordsReadWithinNs = 100'000'000;
+
 // Of one marker.
 struct MarkerHostTime {
   collect::HostTime at = 0;  // sixteenths of a nanosecond of CLOCK_MONOTONIC_RAW
@@ -51,6 +54,8 @@ class HostTimes {
     const auto it = maps_.find(0);
     return it == maps_.end() ? nullptr : &it->second;
   }
+  // By tile; those that are not of the reference tile's domain.
+  const std::map<std::pair<uint8_t, uint8_t>, uint8_t>& domains() const { return domains_; }
   // Of the domain that the last take_clock() was about.
   const collect::ClockMap& latest() const { return maps_.at(latest_); }
 

@@ -172,6 +172,15 @@ const collect::ClockMap* Pipeline::clock_of(uint32_t chip) const {
   return nullptr;
 }
 
+std::set<std::pair<uint8_t, uint8_t>> Pipeline::tiles_apart(uint32_t chip) const {
+  std::set<std::pair<uint8_t, uint8_t>> tiles;
+  for (const auto& [id, session] : sessions_)
+    if (session.chip == chip)
+      for (const auto& [tile, domain] : session.times.domains())
+        if (domain != 0) tiles.insert(tile);
+  return tiles;
+}
+
 uint32_t Pipeline::free_chip(uint32_t wanted, const std::string& device) {
   uint32_t chip = wanted;
   while (chips_.contains(chip) && chips_[chip] != device) ++chip;
@@ -370,6 +379,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   const markers::Marker& first = batch_.markers(frame).front();
   if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
   events.epoch = h.epoch;
+  if (h.read_time_ns != 0) events.seen_ns = h.read_time_ns + kWordsReadWithinNs;
   events.metal_date = date_ ? *date_ : markers::usual_metal_date(h.generation);
   events.semantics = workload.semantics.of(events, h.generation);
   if (host_clock_) {

@@ -92,6 +92,8 @@ class Pipeline {
   // reference tile, null where it is not known.
   std::set<uint32_t> chips() const;
   const collect::ClockMap* clock_of(uint32_t chip) const;
+  // The chip's tiles whose clock is not that of the reference tile.
+  std::set<std::pair<uint8_t, uint8_t>> tiles_apart(uint32_t chip) const;
   // After finish(): the intervals on lanes that the filter selects, first those with a record, then those found
   // missing. `device` is the number of the chip in the output.
   std::vector<shm::LossRecord> losses() const;

@@ -27,6 +27,7 @@ class OpsReport : public Report {
  public:
   void options(CLI::App& command) override {
     add_input_options(command, run_options_);
+    add_time_option(command, run_options_);
     command.get_option("--from")->description(
         command.get_option("--from")->get_description() +
         ".\nSeveral tables of ops are several hosts: their devices are numbered consecutively");
@@ -249,6 +250,8 @@ class OpsReport : public Report {
 
   static json number_or_null(const Number& n) { return n ? json(*n) : json(nullptr); }
 
+  static Number in_us(const Number& ns) { return ns ? Number(*ns / 1000) : Number(); }
+
   static json as_json(const ReportRow& r) {
     return {{"id", r.op.id},
             {"op_code", r.op.code},
@@ -274,6 +277,10 @@ class OpsReport : public Report {
             {"risc_shares", r.waits.why},
             {"imbalance_percent", number_or_null(r.imbalance_percent)},
             {"not_kernel_percent", number_or_null(r.dispatch_percent)},
+            {"device_bound_us", number_or_null(r.device_bound_us)},
+            {"device_measured_us", number_or_null(in_us(r.op.kernel_measured))},
+            {"gap_bound_us", number_or_null(r.gap_bound_us)},
+            {"gap_measured_us", number_or_null(in_us(r.op.gap_measured))},
             {"dispatch_us", number_or_null(r.op.dispatch ? Number(*r.op.dispatch / 1000) : Number())},
             {"advice", r.advice}};
   }
@@ -290,8 +297,10 @@ class OpsReport : public Report {
               {"device_us", t.device_us},
               {"gap_us", t.gap_us},
               {"busy_us", t.busy_us},
+              {"busy_bound_us", number_or_null(t.busy_bound_us)},
               {"overlap_us", t.overlap_us},
-              {"span_us", t.span_us}}},
+              {"span_us", t.span_us},
+              {"span_bound_us", number_or_null(t.span_bound_us)}}},
             {"verdict", t.verdict},
             {"verdict_rule", t.verdict_rule},
             {"rows", json::array()},

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <queue>
 
+#include "tools/report/text/row_selection.hpp"
 #include "tools/report/text/text_table.hpp"
+#include "tools/report/text/time_bounds.hpp"
 
 namespace ttc::tools {
 namespace {
 
 using namespace report;
 
+constexpr ptrdiff_t kTimeColumn = 5, kGapColumn = 6;  // of the table of ops
 constexpr double kHighGapUs = 6.5, kUsualGapUs = 6;
 
 Ink ink_of(const std::string& code) {
@@ -52,8 +54,13 @@ Ink fidelity_ink(const OpRow& op) {
   }
 }
 
-// `processes`: the table has several of the host.
-std::vector<TextCell> text_row(const ReportRow& r, double least_percent, double grid, bool processes) {
+// Columns that only some tables have.
+struct Extra {
+  bool bounds = false;     // of times
+  bool processes = false;  // of the host, several of them
+};
+
+std::vector<TextCell> text_row(const ReportRow& r, double least_percent, double grid, const Extra& extra) {
   const Figures& f = r.figures;
   const bool op = !r.op.signpost();
   Ink cores = Ink::plain, dram = Ink::plain, flops = Ink::plain, bound = Ink::plain;
@@ -85,13 +92,17 @@ std::vector<TextCell> text_row(const ReportRow& r, double least_percent, double 
       {r.waits.who},
       {with_unit(r.imbalance_percent, 0, "%"), r.imbalance_percent.value_or(0) > 50 ? Ink::red : Ink::plain},
       {with_unit(r.dispatch_percent, 0, "%"), r.dispatch_percent.value_or(0) > 50 ? Ink::red : Ink::plain}};
-  if (processes) cells.push_back({r.op.process});
+  if (extra.bounds) {
+    cells.insert(cells.begin() + kGapColumn + 1, {written_bound(r.gap_bound_us)});
+    cells.insert(cells.begin() + kTimeColumn + 1, {written_bound(r.device_bound_us)});
+  }
+  if (extra.processes) cells.push_back({r.op.process});
   if (r.total_percent && *r.total_percent < least_percent && !r.op.host())
     for (TextCell& c : cells) c.ink = Ink::grey;
   return cells;
 }
 
-TextTable op_table_text(bool processes) {
+TextTable op_table_text(const Extra& extra) {
   std::vector<TextColumn> columns{{"ID"},
                                   {"Total %"},
                                   {"Bound", true, 5},
@@ -109,53 +120,13 @@ TextTable op_table_text(bool processes) {
                                   {"Waits For", true, 7},
                                   {"Imbalance", false, 8},
                                   {"Not Kernel", false, 8}};
-  if (processes) columns.push_back({"Process", true, 2, 8});
+  if (extra.bounds) {
+    columns.insert(columns.begin() + kGapColumn + 1, {"Gap \u00b1", false, 5});
+    columns.insert(columns.begin() + kTimeColumn + 1, {"\u00b1", false, 2});
+  }
+  if (extra.processes) columns.push_back({"Process", true, 2, 8});
   return TextTable(std::move(columns));
 }
-
-// Some rows of a report: all that are added, or those with the largest shares.
-class Selection {
- public:
-  explicit Selection(size_t most) : most_(most) {}
-
-  void add(size_t row, double share) {
-    ++all_;
-    if (most_ == 0) return rows_.push_back(row);
-    longest_.push({row, share});
-    if (longest_.size() > most_) longest_.pop();
-  }
-  size_t all() const { return all_; }
-  size_t shown() const { return most_ ? std::min(most_, all_) : all_; }
-  // Their numbers in the report, in its order, of a bounded selection at most `most`; to be called once.
-  Records<size_t> take_rows(size_t most = ~size_t{0}) {
-    std::vector<size_t> some = take_longest_first();
-    some.resize(std::min(some.size(), most));
-    std::sort(some.begin(), some.end());
-    for (const size_t row : some) rows_.push_back(row);
-    return rows_;
-  }
-  // The same, the largest share first; only of a bounded selection.
-  std::vector<size_t> take_longest_first() {
-    std::vector<size_t> some;
-    for (; !longest_.empty(); longest_.pop()) some.push_back(longest_.top().row);
-    std::reverse(some.begin(), some.end());
-    return some;
-  }
-
- private:
-  struct Listed {
-    size_t row;
-    double share;
-  };
-  struct Longer {  // of equal ones the first
-    bool operator()(const Listed& a, const Listed& b) const {
-      return a.share > b.share || (a.share == b.share && a.row < b.row);
-    }
-  };
-  size_t most_, all_ = 0;
-  std::priority_queue<Listed, std::vector<Listed>, Longer> longest_;  // the shortest on top
-  Records<size_t> rows_{64 << 10};
-};
 
 // The data of each part of the text, found in one pass over the rows.
 struct Parts {
@@ -163,38 +134,51 @@ struct Parts {
       : table(look.rows), host(look.rows), gaps(look.rows), matmuls(look.rows), slow(look.top_slow) {}
   Selection table, host, gaps, matmuls, slow;
   size_t hidden = 0;
-  bool processes = false;  // ops of several
-  double saving_us = 0;    // of the high gaps, beyond what is usual
+  Extra extra;
+  double saving_us = 0;  // of the high gaps, beyond what is usual
 };
+
+// Of a row's share of the total, in percent: its own time's; the total is the same for all.
+Number share_bound(const ReportRow& r) {
+  const double us = r.device_us.value_or(0) + r.gap_us.value_or(0);
+  const Number bound = r.gap_us ? sum_of(r.device_bound_us, r.gap_bound_us) : r.device_bound_us;
+  if (!bound || us <= 0 || !r.total_percent) return std::nullopt;
+  return *bound / us * *r.total_percent;
+}
 
 Parts parts_of(const OpReport& report, const OpsLook& look) {
   Parts parts(look);
   size_t row = 0;
   for (const ReportRow& r : report.rows) {
     const double share = r.total_percent.value_or(0);
-    parts.processes = parts.processes || !r.op.process.empty();
+    const Number bound = share_bound(r);
+    parts.extra.processes = parts.extra.processes || !r.op.process.empty();
+    parts.extra.bounds = parts.extra.bounds || r.device_bound_us;
     const bool small = r.total_percent.value_or(100) < look.least_percent && !r.op.host() && !r.op.signpost();
     if (look.hide && small)
       ++parts.hidden;
     else
-      parts.table.add(row, share);
+      parts.table.add(row, share, bound);
     if (r.op.host()) parts.host.add(row, share);
     if (r.gap_us.value_or(0) > kHighGapUs) {
       parts.saving_us += *r.gap_us - kUsualGapUs;
-      parts.gaps.add(row, share);
+      parts.gaps.add(row, share, bound);
     }
-    if (is_matmul(r.op.code) && !r.op.signpost()) parts.matmuls.add(row, share);
-    if (look.top_slow && r.bound == "SLOW") parts.slow.add(row, r.device_us.value_or(0));
+    if (is_matmul(r.op.code) && !r.op.signpost()) parts.matmuls.add(row, share, bound);
+    if (look.top_slow && r.bound == "SLOW") parts.slow.add(row, r.device_us.value_or(0), r.device_bound_us);
     ++row;
   }
   return parts;
 }
 
-// "N of M ops ..." where some were left out.
-std::string left_out(const Selection& rows, const char* hint) {
+constexpr const char* kWithinBounds =
+    "what is left out may take as long as the last of them, within the bounds of both";
+
+// "N of M ops ..." where some were left out. `within`: chosen_within_bounds().
+std::string left_out(const Selection& rows, bool within, const char* hint) {
   if (rows.shown() == rows.all()) return "";
   return "The " + std::to_string(rows.shown()) + " of " + std::to_string(rows.all()) +
-         " that take longest; " + hint + "\n";
+         " that take longest; " + (within ? std::string(kWithinBounds) + "; " : "") + hint + "\n";
 }
 
 std::string title(const OpReport& report) {
@@ -202,22 +186,24 @@ std::string title(const OpReport& report) {
          std::to_string(report.devices) + (report.devices == 1 ? " device\n\n" : " devices\n\n");
 }
 
-void put_table(const OpReport& report, const Records<size_t>& rows, bool processes, const OpsLook& look,
+void put_table(const OpReport& report, const Records<size_t>& rows, const Extra& extra, const OpsLook& look,
                const TextSink& put) {
-  TextTable table = op_table_text(processes);
+  TextTable table = op_table_text(extra);
   for (const size_t row : rows)
-    table.row(text_row(report.rows[row], look.least_percent, report.arch.worker_cores, processes));
+    table.row(text_row(report.rows[row], look.least_percent, report.arch.worker_cores, extra));
   const Totals& t = report.totals;
   table.rule();
-  table.row({{""},
-             {"100.0 %", Ink::grey},
-             {""},
-             {std::to_string(t.device_ops) + " device ops, " + std::to_string(t.host_ops) + " host ops, " +
-                  std::to_string(t.signposts) + " signposts",
-              Ink::grey},
-             {""},
-             {in_us(t.device_us), Ink::grey},
-             {in_us(t.gap_us), Ink::grey}});
+  std::vector<TextCell> sums{{""},
+                             {"100.0 %", Ink::grey},
+                             {""},
+                             {std::to_string(t.device_ops) + " device ops, " + std::to_string(t.host_ops) +
+                                  " host ops, " + std::to_string(t.signposts) + " signposts",
+                              Ink::grey},
+                             {""},
+                             {in_us(t.device_us), Ink::grey},
+                             {in_us(t.gap_us), Ink::grey}};
+  if (extra.bounds) sums.insert(sums.begin() + kTimeColumn + 1, {""});
+  table.row(std::move(sums));
   table.write(look.width, look.color, put);
 }
 
@@ -227,18 +213,24 @@ std::string hidden_line(const Parts& parts, const OpsLook& look) {
 }
 
 void table_part(const OpReport& report, Parts& parts, const OpsLook& look, const TextSink& put) {
-  put_table(report, parts.table.take_rows(), parts.processes, look, put);
+  const bool within = parts.table.chosen_within_bounds();
+  put_table(report, parts.table.take_rows(), parts.extra, look, put);
   put(hidden_line(parts, look));
-  put(left_out(parts.table, "--rows 0 shows all, --csv FILE writes all"));
+  put(left_out(parts.table, within, "--rows 0 shows all, --csv FILE writes all"));
 }
 
 // Two lines, without colours.
 std::string verdict_text(const Totals& t) {
   std::string text = "Verdict: " + (t.verdict.empty() ? std::string("nothing to judge") : t.verdict);
   if (!t.verdict_rule.empty()) text += " (" + t.verdict_rule + ")";
-  text += "\nDevice busy " + thousands(t.busy_us, 1) + " \u03bcs with overlaps counted once";
+  const auto bound = [](const Number& us) {
+    return us ? " (\u00b1 " + written_bound(us) + ")" : std::string();
+  };
+  text += "\nDevice busy " + thousands(t.busy_us, 1) + " \u03bcs" + bound(t.busy_bound_us) +
+          " with overlaps counted once";
   if (t.overlap_us > 0.5) text += ", of " + thousands(t.busy_us + t.overlap_us, 1) + " \u03bcs of kernels";
-  return text + "; from first start to last end " + thousands(t.span_us, 1) + " \u03bcs\n";
+  return text + "; from first start to last end " + thousands(t.span_us, 1) + " \u03bcs" +
+         bound(t.span_bound_us) + "\n";
 }
 
 // The verdict follows the first colon.
@@ -253,19 +245,21 @@ std::string with_ink(std::string text, const Totals& t, const OpsLook& look) {
 void host_part(const OpReport& report, Parts& parts, const OpsLook& look, const TextSink& put) {
   Selection& host = parts.host;
   if (host.all() == 0) return;
-  TextTable table = op_table_text(parts.processes);
-  for (const size_t row : host.take_rows()) table.row(text_row(report.rows[row], 0, 64, parts.processes));
+  const Extra extra{false, parts.extra.processes};
+  TextTable table = op_table_text(extra);
+  for (const size_t row : host.take_rows()) table.row(text_row(report.rows[row], 0, 64, extra));
   put("\n" + inked("On the host", Ink::bold, look.color) + "\n");
   table.write(look.width, look.color, put);
-  put(left_out(host, "--rows 0 shows all"));
+  put(left_out(host, false, "--rows 0 shows all"));
   put(std::to_string(host.all()) + " ops run on the host; on the device they need no copies.\n");
 }
 
 void gap_part(const OpReport& report, Parts& parts, const OpsLook& look, const TextSink& put) {
   Selection& gaps = parts.gaps;
   if (gaps.all() == 0) return;
-  TextTable table = op_table_text(parts.processes);
-  for (const size_t row : gaps.take_rows()) table.row(text_row(report.rows[row], 0, 64, parts.processes));
+  const bool within = gaps.chosen_within_bounds();
+  TextTable table = op_table_text(parts.extra);
+  for (const size_t row : gaps.take_rows()) table.row(text_row(report.rows[row], 0, 64, parts.extra));
   const double wall = report.totals.device_us + report.totals.gap_us;
   char line[400];
   std::snprintf(line, sizeof line,
@@ -276,7 +270,7 @@ void gap_part(const OpReport& report, Parts& parts, const OpsLook& look, const T
                 wall > 0 ? parts.saving_us / wall * 100 : 0);
   put("\n" + inked("High op-to-op gap", Ink::bold, look.color) + "\n");
   table.write(look.width, look.color, put);
-  put(left_out(gaps, "--rows 0 shows all") + line);
+  put(left_out(gaps, within, "--rows 0 shows all") + line);
 }
 
 std::string matmul_line(const ReportRow& r) {
@@ -286,6 +280,7 @@ std::string matmul_line(const ReportRow& r) {
 void matmul_part(const OpReport& report, Selection& matmuls, const OpsLook& look, const TextSink& put) {
   if (matmuls.all() == 0) return;
   put("\n" + inked("Matmuls", Ink::bold, look.color) + "\n");
+  const bool within = matmuls.chosen_within_bounds();
   for (const size_t row : matmuls.take_rows()) {
     const ReportRow r = report.rows[row];
     const Ink ink = r.total_percent.value_or(0) < look.least_percent ? Ink::grey : Ink::plain;
@@ -293,20 +288,25 @@ void matmul_part(const OpReport& report, Selection& matmuls, const OpsLook& look
     for (const std::string& a : r.advice) put(inked("  - " + a, ink, look.color) + "\n");
     if (r.advice.empty()) put(inked("  nothing to change", ink, look.color) + "\n");
   }
-  put(left_out(matmuls, "--rows 0 shows all"));
+  put(left_out(matmuls, within, "--rows 0 shows all"));
 }
 
 // Matmuls that neither DRAM nor FLOPs bound, the longest first: where work on an op pays most.
 void slow_part(const OpReport& report, Selection& slow, const OpsLook& look, const TextSink& put) {
   if (slow.all() == 0) return;
   put("\n" + inked("Slow ops, the longest first", Ink::bold, look.color) + "\n");
+  const bool within = slow.chosen_within_bounds();
+  SharedRank rank;
   for (const size_t row : slow.take_longest_first()) {
     const ReportRow r = report.rows[row];
-    put(matmul_line(r) + "  DRAM " + with_unit(r.figures.dram_percent, 1, "%") + "  FLOPs " +
-        with_unit(r.figures.flops_percent, 1, "%") + "\n");
+    const bool shared = rank.shares(r.device_us.value_or(0), r.device_bound_us);
+    put((shared ? "= " : "") + matmul_line(r) + "  DRAM " + with_unit(r.figures.dram_percent, 1, "%") +
+        "  FLOPs " + with_unit(r.figures.flops_percent, 1, "%") + "\n");
   }
   if (slow.all() > slow.shown())
-    put("and " + std::to_string(slow.all() - slow.shown()) + " more; --top-slow N lists N\n");
+    put("and " + std::to_string(slow.all() - slow.shown()) + " more; " +
+        (within ? std::string(kWithinBounds) + "; " : "") + "--top-slow N lists N\n");
+  put(rank.legend());
 }
 
 }  // namespace
@@ -334,7 +334,12 @@ std::string summary_text(const std::vector<StackedRow>& rows, GroupBy by, bool b
     for (const char* name :
          {"Op Category", "Min FLOPs", "Max FLOPs", "Mean FLOPs", "Std FLOPs", "Weighted Mean FLOPs"})
       columns.push_back({name, false, static_cast<int>(columns.size())});
+  const bool bounds =
+      std::any_of(rows.begin(), rows.end(), [](const StackedRow& r) { return r.bound_us.has_value(); });
+  const auto behind_sum = static_cast<ptrdiff_t>(by_device ? 4 : 3);
+  if (bounds) columns.insert(columns.begin() + behind_sum, {"\u00b1", false, 2});
   TextTable table(columns);
+  SharedRank rank;
   constexpr size_t kMostLines = 60;  // runs without names have a line for every program
   const size_t most = look.rows ? std::min(look.rows, kMostLines) : kMostLines;
   std::vector<StackedRow> sorted(rows.begin(),
@@ -343,7 +348,9 @@ std::string summary_text(const std::vector<StackedRow>& rows, GroupBy by, bool b
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const StackedRow& a, const StackedRow& b) { return a.device < b.device; });
   for (const StackedRow& r : sorted) {
-    std::vector<TextCell> cells{{with_unit(r.percent, 2, "%")}, {r.name, ink_of(r.name)}};
+    const bool shared = !by_device && rank.shares(r.device_us, r.bound_us);
+    std::vector<TextCell> cells{{(shared ? "= " : "") + with_unit(r.percent, 2, "%")},
+                                {r.name, ink_of(r.name)}};
     if (by_device) cells.push_back({std::to_string(r.device.value_or(0))});
     cells.push_back({with_unit(r.device_us, 2, "\u03bcs")});
     cells.push_back({std::to_string(r.count)});
@@ -352,10 +359,11 @@ std::string summary_text(const std::vector<StackedRow>& rows, GroupBy by, bool b
       for (const Number& n : {r.flops_min, r.flops_max, r.flops_mean, r.flops_deviation, r.flops_weighted})
         cells.push_back({with_unit(n, 2, "%")});
     }
+    if (bounds) cells.insert(cells.begin() + behind_sum, {written_bound(r.bound_us)});
     table.row(std::move(cells));
   }
-  std::string text =
-      "\n" + inked("Summary", Ink::bold, look.color) + "\n" + table.text(look.width, look.color);
+  std::string text = "\n" + inked("Summary", Ink::bold, look.color) + "\n" +
+                     table.text(look.width, look.color) + rank.legend();
   if (rows.size() > sorted.size())
     text += "and " + std::to_string(rows.size() - sorted.size()) + " more; --summary-file writes all\n";
   return text;
@@ -445,7 +453,7 @@ void ops_page(const OpReport& report, const OpsSummary& summary, const OpsLook& 
     if (groups) ops = std::min(ops, room - kAroundSummary - groups);
   }
   put(title(report));
-  put_table(report, parts.table.take_rows(ops), parts.processes, look, put);
+  put_table(report, parts.table.take_rows(ops), parts.extra, look, put);
   put(hidden_line(parts, look));
   put(with_ink(verdict, report.totals, look));
   if (groups) {

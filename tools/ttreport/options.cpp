@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "collector/program/option_names.hpp"
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
 #include "collector/program/units.hpp"
@@ -50,6 +51,21 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
   constexpr program::UnitRange kBudget{1, uint64_t{1} << 40};
   program::add_size_option(command, "--memory", o.budget,
                            "memory for rows before they go to disk (default: 64MiB)", kBudget);
+}
+
+void add_time_option(CLI::App& command, report::RunOptions& o) {
+  o.want_clock = true;
+  command
+      .add_option_function<std::string>(
+          "--time",
+          [&o](const std::string& text) {
+            o.time = text == "host" ? report::TimeOf::host : report::TimeOf::device;
+          },
+          "what durations are: device (default): cycles at the card's nominal rate, as tt-metal writes "
+          "them;\n"
+          "host: time by the host's clock, from the clock model of a capture")
+      ->check(program::one_of({"device", "host"}))
+      ->take_last();
 }
 
 void add_arch_option(CLI::App& command, std::string& arch) {

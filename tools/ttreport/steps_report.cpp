@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "tools/report/ops/steps.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
+#include "tools/report/text/time_bounds.hpp"
 #include "tools/ttreport/options.hpp"
 
 namespace ttc::tools {
@@ -22,6 +24,7 @@ class StepsReport : public Report {
  public:
   void options(CLI::App& command) override {
     add_input_options(command, options_);
+    add_time_option(command, options_);
     command.add_option("--start-signpost", steps_.start,
                        "where a step begins (default: the name that comes most often)");
     command.add_option("--end-signpost", steps_.end,
@@ -76,33 +79,59 @@ class StepsReport : public Report {
     return spread(values);
   }
 
-  void print(const Steps& all) const {
-    const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
-    const auto width = static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0));
+  static TextTable steps_table(const Steps& all) {
     const auto shown = [](const Number& n, int decimals) {
       return n ? thousands(*n, decimals) : std::string();
     };
-    if (!summary_only_) {
-      TextTable table({{"Step", true, 0, 10},
-                       {"Ops"},
-                       {"Wall \u03bcs"},
-                       {"Device \u03bcs"},
-                       {"Overhead %"},
-                       {"Dispatch \u03bcs/op", false, 1},
-                       {"Host zones \u03bcs", false, 2}});
-      for (const Step& s : all.steps) {
-        const Ink ink = s.counted ? Ink::plain : Ink::grey;
-        table.row({{s.name + (s.counted ? "" : " (left out)"), ink},
-                   {std::to_string(s.ops), ink},
-                   {shown(s.wall_us, 1), ink},
-                   {thousands(s.device_us, 1), ink},
-                   {shown(s.overhead_percent(), 1),
-                    s.counted && s.overhead_percent().value_or(0) > 70 ? Ink::red : ink},
-                   {shown(s.dispatch_us(), 2), ink},
-                   {shown(s.host_us, 1), ink}});
-      }
-      std::printf("%s\n", table.text(width, color).c_str());
+    const bool bounds = std::any_of(all.steps.begin(), all.steps.end(),
+                                    [](const Step& s) { return s.device_bound_us || s.wall_bound_us; });
+    constexpr ptrdiff_t kBehindTimes = 4;
+    std::vector<TextColumn> columns{{"Step", true, 0, 10},
+                                    {"Ops"},
+                                    {"Wall \u03bcs"},
+                                    {"Device \u03bcs"},
+                                    {"Overhead %"},
+                                    {"Dispatch \u03bcs/op", false, 1},
+                                    {"Host zones \u03bcs", false, 2}};
+    if (bounds)
+      columns.insert(columns.begin() + kBehindTimes,
+                     {{"\u00b1 wall", false, 3}, {"\u00b1 device", false, 3}});
+    TextTable table(std::move(columns));
+    for (const Step& s : all.steps) {
+      const Ink ink = s.counted ? Ink::plain : Ink::grey;
+      std::vector<TextCell> cells{{s.name + (s.counted ? "" : " (left out)"), ink},
+                                  {std::to_string(s.ops), ink},
+                                  {shown(s.wall_us, 1), ink},
+                                  {thousands(s.device_us, 1), ink},
+                                  {shown(s.overhead_percent(), 1),
+                                   s.counted && s.overhead_percent().value_or(0) > 70 ? Ink::red : ink},
+                                  {shown(s.dispatch_us(), 2), ink},
+                                  {shown(s.host_us, 1), ink}};
+      if (bounds)
+        cells.insert(cells.begin() + kBehindTimes,
+                     {{written_bound(s.wall_bound_us), ink}, {written_bound(s.device_bound_us), ink}});
+      table.row(std::move(cells));
     }
+    return table;
+  }
+
+  // Of the counted ones: the longest and the shortest may have taken the same time.
+  static bool within_bounds(const Steps& all) {
+    const Step *least = nullptr, *most = nullptr;
+    for (const Step& s : all.steps) {
+      if (!s.counted) continue;
+      if (!least || s.device_us < least->device_us) least = &s;
+      if (!most || s.device_us > most->device_us) most = &s;
+    }
+    if (!least || least == most) return false;
+    const Number bounds = sum_of(least->device_bound_us, most->device_bound_us);
+    return bounds && most->device_us - least->device_us <= *bounds;
+  }
+
+  void print(const Steps& all) const {
+    const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
+    const auto width = static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0));
+    if (!summary_only_) std::printf("%s\n", steps_table(all).text(width, color).c_str());
     TextTable summary({{"", true}, {"Steps"}, {"Mean"}, {"Median"}, {"Min"}, {"Max"}, {"Std", false, 1}});
     for (const Measure& m : kMeasures) {
       const Spread s = spread_of(all, m);
@@ -126,6 +155,8 @@ class StepsReport : public Report {
           : overhead.median > 30 ? "partly host-bound"
                                  : "device-bound",
           overhead.median);
+    if (within_bounds(all))
+      std::printf("The steps' device times differ by no more than the bounds of two of them.\n");
     if (!all.warning.empty()) std::printf("Warning: %s.\n", all.warning.c_str());
   }
 
@@ -140,6 +171,8 @@ class StepsReport : public Report {
                        {"cache_misses", s.cache_misses},
                        {"wall_us", number(s.wall_us)},
                        {"device_us", s.device_us},
+                       {"wall_bound_us", number(s.wall_bound_us)},
+                       {"device_bound_us", number(s.device_bound_us)},
                        {"overhead_percent", number(s.overhead_percent())},
                        {"dispatch_us_per_op", number(s.dispatch_us())},
                        {"host_us", number(s.host_us)}});

@@ -52,9 +52,11 @@ class ClockMap {
   // It selects which of the counter's wraps and resets is meant (the marker must not be older than
   // 2^43 cycles, 1.8 hours at 1.35 GHz) and bounds what is later than the last segment.
   Converted at(uint64_t marker_time, HostTime seen_by) const;
-  // For two markers of one tile of the domain; of the reference tile alone while ClockHead::tile_spread is not known.
-  // `seen_by` as above, for both.
-  Difference difference(uint64_t from_time, uint64_t to_time, HostTime seen_by) const;
+  enum class Tiles : uint8_t { one, two };
+  // Of two markers of one tile of the domain, or of two tiles of it, whose counters are apart by twice the spread at most;
+  // of the reference tile alone while ClockHead::tile_spread is not known. `seen_by` as above, for both.
+  Difference difference(uint64_t from_time, uint64_t to_time, HostTime seen_by,
+                        Tiles tiles = Tiles::one) const;
   // Converts many. `out` must be as long as `marker_times`, and may be the same memory. Adds to `runs`.
   void convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,
                std::vector<Run>& runs) const;
@@ -67,6 +69,7 @@ class ClockMap {
     uint64_t newest = 0;  // 64-bit time that the marker is not later than
   };
   Place place_of(HostTime seen_by) const;
+  Converted converted(const ClockSegment* holds, uint64_t cycles, const Place& place, HostTime seen_by) const;
   void append(const ClockSegment& s);
   std::optional<uint64_t> pace_bound(const ClockSegment& first, uint64_t from, const ClockSegment& last,
                                      uint64_t to) const;

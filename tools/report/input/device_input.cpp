@@ -14,6 +14,7 @@
 
 #include "tools/pipeline/format_thread.hpp"
 #include "tools/pipeline/pipeline.hpp"
+#include "tools/report/input/capture_clocks.hpp"
 #include "tools/report/input/log_feed.hpp"
 #include "tools/report/input/lost_beside.hpp"
 #include "tools/report/zones/zone_pairs.hpp"
@@ -157,12 +158,12 @@ void EventFormat::frame(const tools::FrameEvents& f) {
     if (more->host_id) {
       Launch other = launch;
       other.host_id = *more->host_id;
-      listener_.events({other, lane, {&e, 1}});
+      listener_.events({other, lane, {&e, 1}, f.seen_ns});
       --next;
     }
   }
   const auto count = static_cast<size_t>(next - batch_.data());
-  if (count) listener_.events({launch, lane, {batch_.data(), count}});
+  if (count) listener_.events({launch, lane, {batch_.data(), count}, f.seen_ns});
 }
 
 // A file that is none of what reports are made from is better called so than a bad capture.
@@ -200,6 +201,7 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(options.for_seconds.value_or(0)));
   try {
+    if (options.clock) options.clock(read_capture_clocks(from));
     const auto source = tools::open_source(from, for_a_time || options.follow_files, options.wait_ms, {},
                                            options.threads - 1, false, options.follow_files);
     tools::Pipeline pipeline({}, false, options.metal_date, {}, source->loss_cause());

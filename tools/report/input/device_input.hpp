@@ -11,6 +11,7 @@
 #include "firmware_markers/metal_date.hpp"
 #include "tools/pipeline/format.hpp"
 #include "tools/pipeline/source.hpp"
+#include "tools/report/zones/duration_clock.hpp"
 #include "tools/report/zones/lane_events.hpp"
 
 namespace ttc::report {
@@ -58,6 +59,7 @@ struct InputOptions {
   unsigned threads = 1;       // from 2 on: decoding beside the listener, all but one unpack captures
   size_t budget = 64 << 20;   // bytes: a log out of order is sorted when a third of it holds the file
   bool follow_files = false;  // captures that are still written are read to their end
+  std::function<void(DurationClock&&)> clock;  // gets the clock models of captures, before the first event
   std::function<void(std::span<const uint64_t>)> chunk;  // gets every chunk of captures and live sources
 };
 

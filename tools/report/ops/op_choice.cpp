@@ -142,6 +142,7 @@ Window window_of(const Records<Key>& rows, const OpRows& ops, const ReportOption
 struct Picked {
   Key key;
   double kernel = kAbsent;  // instead of the row's
+  double kernel_bound = kAbsent;
   double kernel_ns() const { return or_zero(std::isnan(kernel) ? key.kernel : kernel); }
 };
 struct ById {
@@ -158,12 +159,13 @@ Picked one_of(const std::vector<Key>& step) {
       const auto known = [](double ns) { return std::isnan(ns) ? -1 : ns; };
       return known(a.kernel) < known(b.kernel);
     })};
-  double sum = 0;
+  double sum = 0, bounds = 0;  // NaN as soon as one of them is not known
   size_t count = 0;
   for (const Key& key : step)
-    if (!std::isnan(key.kernel)) sum += key.kernel, ++count;
+    if (!std::isnan(key.kernel)) sum += key.kernel, bounds += key.kernel_bound, ++count;
   Picked one{step.front()};
-  if (count) one.kernel = sum / static_cast<double>(count);
+  if (count)
+    one.kernel = sum / static_cast<double>(count), one.kernel_bound = bounds / static_cast<double>(count);
   return one;
 }
 
@@ -243,7 +245,7 @@ class IdRange {
     const bool keeps_gap = gap && !(options_.id_range && first_);
     first_ = false;
     if (options_.no_host_ops && key.host) return;
-    choice_.rows.push_back({key.row, keeps_gap, one.kernel});
+    choice_.rows.push_back({key.row, keeps_gap, one.kernel, one.kernel_bound});
     if (key.signpost) return;
     choice_.total_us += (key.host ? 0 : one.kernel_ns() / 1000) + (keeps_gap ? or_zero(key.gap) / 1000 : 0);
   }
@@ -267,6 +269,7 @@ void OpChoice::add(const OpRow& op) {
   key.host_start = op.host_start.value_or(1e300);
   key.kernel = op.kernel.value_or(kAbsent);
   key.gap = op.gap.value_or(kAbsent);
+  key.kernel_bound = op.kernel_bound().value_or(kAbsent);
   key.signpost = op.signpost();
   key.host = op.host();
   key.on_device = op.type == "tt_dnn_device";

@@ -32,6 +32,7 @@ class OpChoice {
     size_t code = 0;             // hash of the name: nameless programs have one each
     double host_start = 0;       // ns; unknown last, as it came
     double kernel = 0, gap = 0;  // ns; NaN: unknown
+    double kernel_bound = 0;     // likewise
   };
 
  private:

@@ -136,6 +136,9 @@ ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
   r.figures = figures(op, arch);
   if (!op.host()) r.device_us = op.kernel.value_or(0) / 1000;
   if (has_previous && op.gap) r.gap_us = *op.gap / 1000;
+  const auto in_us = [](const Number& ns) { return ns ? Number(*ns / 1000) : Number(); };
+  if (!op.host()) r.device_bound_us = in_us(op.kernel_bound());
+  if (r.gap_us) r.gap_bound_us = in_us(op.gap_bound());
   r.limit = bound(op, r.figures);
   r.waits = bottleneck(op);
   if (op.core_mean && *op.core_mean > 0 && op.core_max)
@@ -143,9 +146,10 @@ ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
   return r;
 }
 
-void add_up(OpReport& report) {
+void add_up(OpReport& report, const DurationClock* clock, TimeOf time) {
   Totals& t = report.totals;
-  BusyTime times;
+  BusyTime times(clock, time);
+  t.busy_bound_us = t.span_bound_us = 0;
   for (const ReportRow& r : report.rows) {
     if (r.op.host())
       ++t.host_ops;
@@ -160,7 +164,8 @@ void add_up(OpReport& report) {
   for (const auto& [device, busy] : times.by_device()) {
     t.busy_us += busy.busy_us;
     t.overlap_us += busy.sum_us - busy.busy_us;
-    t.span_us = std::max(t.span_us, busy.span_us);
+    if (busy.span_us >= t.span_us) t.span_us = busy.span_us, t.span_bound_us = busy.span_bound_us;
+    t.busy_bound_us = sum_of(t.busy_bound_us, busy.busy_bound_us);
   }
   if (t.device_ops == 0) return;
   const double wall = t.device_us + t.gap_us, share = wall > 0 ? t.gap_us / wall * 100 : 0;
@@ -187,6 +192,8 @@ ReportRow ReportRows::operator[](size_t i) const {
   OpRow op = ops_[chosen.row];
   if (!std::isnan(chosen.kernel)) op.kernel = chosen.kernel;
   ReportRow r = make_row(std::move(op), chosen.gap, arch_);
+  if (!std::isnan(chosen.kernel))
+    r.device_bound_us = std::isnan(chosen.kernel_bound) ? Number() : Number(chosen.kernel_bound / 1000);
   finish(r, total_us_);
   return r;
 }
@@ -194,6 +201,8 @@ ReportRow ReportRows::operator[](size_t i) const {
 OpReport make_report(OpTable table, const ReportOptions& options) {
   OpReport report;
   report.remarks = table.remarks;
+  const std::shared_ptr<const DurationClock> clock = table.clock;
+  const TimeOf time = table.time;
   Architectures architectures;
   Choice choice;
   {
@@ -207,7 +216,7 @@ OpReport make_report(OpTable table, const ReportOptions& options) {
   }
   report.devices = choice.devices;
   report.rows = ReportRows(std::move(table.rows), report.arch, std::move(choice.rows), choice.total_us);
-  add_up(report);
+  add_up(report, clock.get(), time);
   return report;
 }
 

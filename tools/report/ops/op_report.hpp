@@ -27,8 +27,9 @@ struct ReportRow {
   OpRow op;
   Figures figures;
   Number device_us, gap_us, total_percent;
-  std::string bound;  // DRAM, FLOP, BOTH, SLOW, HOST or empty: tt-perf-report's
-  Bound limit;        // ours, for every op
+  Number device_bound_us, gap_bound_us;  // the true times lie within so much of them; absent: not known
+  std::string bound;                     // DRAM, FLOP, BOTH, SLOW, HOST or empty: tt-perf-report's
+  Bound limit;                           // ours, for every op
   Bottleneck waits;
   Number imbalance_percent;  // slowest core over the mean, less 100
   Number dispatch_percent;   // of kernel and gap together: what is no kernel
@@ -43,6 +44,7 @@ class ReportRows {
     uint32_t row = 0;
     bool gap = true;                                           // it has one: an op comes before it
     double kernel = std::numeric_limits<double>::quiet_NaN();  // ns: mean of a collective over devices
+    double kernel_bound = std::numeric_limits<double>::quiet_NaN();
   };
   ReportRows() = default;
   // `total_us`: of device times and gaps, which shares are taken of.
@@ -63,8 +65,10 @@ class ReportRows {
 
 struct Totals {
   double device_us = 0, gap_us = 0;
-  double busy_us = 0;     // overlapping ops counted once
-  double span_us = 0;     // first start to last end, over devices the longest
+  double busy_us = 0;  // overlapping ops counted once
+  double span_us = 0;  // first start to last end, over devices the longest
+  // Of busy_us and span_us; absent: not known.
+  Number busy_bound_us, span_bound_us;
   double overlap_us = 0;  // of the sum, counted more than once
   size_t device_ops = 0, host_ops = 0, signposts = 0;
   std::string verdict, verdict_rule;
@@ -88,6 +92,7 @@ struct StackedRow {
   std::string name;
   std::optional<uint32_t> device;
   double device_us = 0, percent = 0;
+  Number bound_us;  // of device_us
   size_t count = 0;
   std::string category;
   Number flops_min, flops_max, flops_mean, flops_deviation, flops_weighted;

@@ -10,6 +10,11 @@ namespace ttc::report {
 
 using Number = std::optional<double>;
 
+// Absent as soon as one of them is.
+inline Number sum_of(const Number& a, const Number& b) {
+  return a && b ? Number(*a + *b) : Number();
+}
+
 struct Tensor {
   Number w, z, y, x;  // padded
   std::string layout, datatype, memory;
@@ -34,10 +39,23 @@ struct OpRow {
   Number fpu_counter, sfpu_counter, math_counter;  // averages on the full grid, %
   std::optional<uint32_t> slowest_x, slowest_y;
   std::string data_source;  // of its device: kFromCapture, kFromLog; empty: the table does not have it
-  std::string process;      // of the host, where ops of several are in the table
+  // By a capture's clock model: durations in ns and their bounds.
+  Number kernel_measured, kernel_measured_bound, gap_measured, gap_measured_bound;
+  uint64_t kernel_cycles = 0, seen_ns = 0;  // for further durations of the op; 0: there is no clock model
+  uint64_t hard_bound = 0;                  // 1: kernel_measured_bound is a hard bound, which is mostly milliseconds
+  std::string process;                      // of the host, where ops of several are in the table
 
+  // ns: the true duration lies within so much of `kernel` and `gap`.
+  Number kernel_bound() const { return bound_of(kernel, kernel_measured, kernel_measured_bound); }
+  Number gap_bound() const { return bound_of(gap, gap_measured, gap_measured_bound); }
   bool signpost() const { return type.find("signpost") != std::string::npos; }
   bool host() const { return code.find("(torch)") != std::string::npos; }
+
+ private:
+  static Number bound_of(const Number& shown, const Number& measured, const Number& bound) {
+    if (!shown || !measured || !bound) return std::nullopt;
+    return *bound + (*shown > *measured ? *shown - *measured : *measured - *shown);
+  }
 };
 
 // Every field in turn: how rows are packed and unpacked. `row` may be const.
@@ -53,7 +71,9 @@ void each_field(Row& r, Each&& each) {
     all(t->w, t->z, t->y, t->x, t->layout, t->datatype, t->memory);
   all(r.compute_sources, r.data_sources, r.compute_hash, r.data_hash, r.program_hash, r.cache_hit, r.location,
       r.pm_ideal, r.pm_compute, r.pm_bandwidth, r.fpu_util, r.noc_util, r.dram_util, r.congestion,
-      r.fpu_counter, r.sfpu_counter, r.math_counter, r.slowest_x, r.slowest_y, r.data_source, r.process);
+      r.fpu_counter, r.sfpu_counter, r.math_counter, r.slowest_x, r.slowest_y, r.data_source, r.process,
+      r.kernel_measured, r.kernel_measured_bound, r.gap_measured, r.gap_measured_bound, r.kernel_cycles,
+      r.seen_ns);
 }
 
 }  // namespace ttc::report

@@ -9,11 +9,14 @@
 
 #include "tools/report/metal_files/ops_results.hpp"
 #include "tools/report/ops/op_rows.hpp"
+#include "tools/report/programs/device_row.hpp"
 
 namespace ttc::report {
 
 struct OpTable {
   OpRows rows;
+  std::shared_ptr<const DurationClock> clock;       // of the captures that it was made of; null: none
+  TimeOf time = TimeOf::device;                     // what durations in it are
   bool has_arch = false, has_worker_cores = false;  // columns of 2025 and later
   bool padded_names = false;                        // columns W_PAD[LOGICAL] instead of W
   bool damaged = false;                             // cells of numbers hold something else

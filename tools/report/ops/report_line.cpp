@@ -39,9 +39,11 @@ std::vector<std::string> report_header(const ReportColumns& columns) {
   if (columns.advice) header.emplace_back("Advice");
   if (columns.raw_codes) header.emplace_back("Raw OP Code");
   if (columns.extended)
-    header.insert(header.end(),
-                  {"Limit", "Limit Rule", "Waits For", "RISC Shares", "Slowest Core", "Imbalance [%]",
-                   "Not Kernel [%]", "First To Last Start [us]", "Dispatch [us]", "Host Process"});
+    header.insert(
+        header.end(),
+        {"Limit", "Limit Rule", "Waits For", "RISC Shares", "Slowest Core", "Imbalance [%]", "Not Kernel [%]",
+         "First To Last Start [us]", "Dispatch [us]", "Host Process", "Device Time Bound [us]",
+         "Op-to-Op Gap Bound [us]", "Measured Device Time [us]", "Measured Gap [us]"});
   return header;
 }
 
@@ -88,6 +90,11 @@ std::vector<std::string> report_line(const ReportRow& r, const ReportColumns& co
     line.push_back(r.op.first_to_last ? cell_text(*r.op.first_to_last / 1000) : "");
     line.push_back(r.op.dispatch ? cell_text(*r.op.dispatch / 1000) : "");
     line.push_back(r.op.process);
+    const auto in_us = [](const Number& ns) { return cell_text(ns ? Number(*ns / 1000) : Number()); };
+    line.push_back(cell_text(r.device_bound_us));
+    line.push_back(cell_text(r.gap_bound_us));
+    line.push_back(in_us(r.op.kernel_measured));
+    line.push_back(in_us(r.op.gap_measured));
   }
   return line;
 }

@@ -1,6 +1,8 @@
 #include "tools/report/ops/run.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -237,6 +239,11 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
       [&](const DeviceOp& closed, std::span<const CoreTime> cores) {
         DeviceOp op = closed;
         op.counters = counters.close(op);
+        // The clock model of the reference tile's domain has nothing to say of an op that ran on a tile of another.
+        if (run.clock && std::any_of(cores.begin(), cores.end(), [&](const CoreTime& core) {
+              return run.clock->apart(op.launch.chip, {core.x, core.y});
+            }))
+          op.seen_ns = 0;
         zones.ops.add(op);
         for (const auto& done : listeners.programs) done(op, cores);
       },
@@ -258,6 +265,12 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   if (host) input.chunk = [host](std::span<const uint64_t> chunk) { host->push(chunk); };
   if (run.zones.empty()) run.zones.emplace_back();
   if (listeners.on_zones) listeners.on_zones(run.zones);
+  if (options.want_clock && !options.follow_files)
+    input.clock = [&](DurationClock&& clock) {
+      if (clock.empty()) return;
+      run.clock = std::make_shared<const DurationClock>(std::move(clock));
+      if (listeners.on_clock) listeners.on_clock(run.clock);
+    };
   run.account = read_device(input, run.zones, fan);
   builder.end();
   run.without_program = builder.without_id();
@@ -272,15 +285,15 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
 void settle(Zones& zones, Run& run) {
   zones.counters->end(run.host.ops.empty() ? TableForm::device_only : TableForm::joined);
   run.ops = zones.ops.ordered([&](uint32_t chip) { return run.mhz(chip); });
-  run.rows =
-      DeviceRows(run.ops.size(), [ops = run.ops, devices = run.devices, counters = zones.counters](size_t i) {
-        const DeviceOp op = ops[i];
-        const auto known = devices.find(op.launch.chip);
-        const Device device = known == devices.end() ? Device() : known->second;
-        DeviceRow row = device_row(op, device);
-        counters->fill(op, device.worker_cores, row);
-        return row;
-      });
+  run.rows = DeviceRows(run.ops.size(), [ops = run.ops, devices = run.devices, counters = zones.counters,
+                                         clock = run.clock, time = run.time](size_t i) {
+    const DeviceOp op = ops[i];
+    const auto known = devices.find(op.launch.chip);
+    const Device device = known == devices.end() ? Device() : known->second;
+    DeviceRow row = device_row(op, device, clock.get(), time);
+    counters->fill(op, device.worker_cores, row);
+    return row;
+  });
 }
 
 }  // namespace
@@ -297,6 +310,7 @@ std::vector<std::string> input_files(const RunOptions& options) {
 
 Run read_run(const RunOptions& options, const RunListeners& listeners) {
   Run run;
+  run.time = options.time;
   const std::vector<std::string> from = resolved(options.from, options.prefer_zones);
   if (from.empty()) throw InputError("no input was named");
   for (size_t i = 0; i < from.size() && from.size() == options.from.size(); ++i)
@@ -343,14 +357,69 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   return run;
 }
 
+namespace {
+
+// Ops whose cycles at the card's nominal rate are another time than the host's clock measured.
+class OffNominal {
+ public:
+  void add(const OpRow& op) {
+    if (!op.kernel) return;
+    unmeasured_ += !op.kernel_measured;
+    if (!op.kernel_measured || !op.kernel_measured_bound) return;
+    ++ops_;
+    const double off = std::abs(*op.kernel - *op.kernel_measured);
+    if (off <= kShare * *op.kernel_measured || off <= *op.kernel_measured_bound + 1) return;
+    ++off_;
+    most_us_ = std::max(most_us_, off / 1000);
+  }
+  // Empty: none is.
+  std::string sentence(TimeOf time) const {
+    if (time == TimeOf::host)
+      return unmeasured_ ? std::to_string(unmeasured_) +
+                               " ops keep the time of their cycles at the card's nominal rate, because no "
+                               "clock model "
+                               "covers them"
+                         : std::string();
+    if (off_ == 0) return "";
+    char text[240];
+    std::snprintf(text, sizeof text,
+                  "the card's clock moved: %zu of %zu ops took another time than their cycles at its nominal "
+                  "rate, by up "
+                  "to %.3g \u03bcs, which their bounds cover; --time host shows times by the host's clock",
+                  off_, ops_, most_us_);
+    return text;
+  }
+
+ private:
+  static constexpr double kShare = 0.005;  // no crystal is off by as much
+  size_t ops_ = 0, off_ = 0, unmeasured_ = 0;
+  double most_us_ = 0;
+};
+
+}  // namespace
+
 OpTable table_of(const Run& run) {
   if (run.kind == InputKind::ops_results) return run.typed;
   OpTable table;
+  table.clock = run.clock;
+  table.time = run.time;
+  OffNominal off_nominal;
   OpTableReader reader(table, run.table.header);
   for (size_t i = 0; i < run.table.rows.size(); ++i) {
     OpRow op = reader.row(run.table.rows[i], i + 2);
     if (const uint32_t place = run.table.device[i]; place != Cells::kNoDevice) {
       const DeviceRow d = run.rows[place];
+      if (d.kernel_measured) {
+        op.kernel_measured = d.kernel_measured->ns;
+        op.kernel_measured_bound = d.kernel_measured->bound_ns;
+        op.kernel_cycles = d.kernel_end.value_or(0) - d.kernel_start.value_or(0);
+        op.seen_ns = d.seen_ns;
+        op.hard_bound = d.kernel_measured->hard;
+      }
+      if (d.gap_measured) {
+        op.gap_measured = d.gap_measured->ns;
+        op.gap_measured_bound = d.gap_measured->bound_ns;
+      }
       op.slowest_x = d.slowest_x;
       op.slowest_y = d.slowest_y;
       // Data for which the device-only form of the table has no columns.
@@ -358,9 +427,12 @@ OpTable table_of(const Run& run) {
       if (!op.available_cores && d.available_cores) op.available_cores = *d.available_cores;
       if (op.arch.empty()) op.arch = d.arch;
     }
+    off_nominal.add(op);
     table.rows.push_back(op);
   }
   reader.end();
+  if (std::string sentence = off_nominal.sentence(run.time); !sentence.empty())
+    table.remarks.push_back(std::move(sentence));
   return table;
 }
 

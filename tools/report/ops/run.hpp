@@ -28,10 +28,12 @@ struct RunOptions {
   unsigned threads = 1;      // InputOptions::threads
   size_t budget = 64 << 20;  // bytes: a quarter of it for open programs
   bool mlir = false;
-  bool every_column = false;  // ResultOptions::every_column
-  bool prefer_zones = false;  // of a report folder its device log, not its table of ops
-  bool follow_files = false;  // captures that are still written are read to their end
-  bool no_table = false;      // of the joined table only Run::plan is needed
+  bool every_column = false;     // ResultOptions::every_column
+  bool prefer_zones = false;     // of a report folder its device log, not its table of ops
+  bool follow_files = false;     // captures that are still written are read to their end
+  bool want_clock = false;       // durations are measured by the captures' clock models, with a bound
+  TimeOf time = TimeOf::device;  // of the durations in rows and table
+  bool no_table = false;         // of the joined table only Run::plan is needed
   tools::Format* also = nullptr;
   std::function<void(double)> progress;
 };
@@ -50,6 +52,8 @@ struct Run {
   Cells table;    // as in ops_perf_results; empty when the input is one
   OpTable typed;  // of an input that is a table of ops
   InputAccount account;
+  std::shared_ptr<const DurationClock> clock;  // null: not wanted, or no capture has a clock model
+  TimeOf time = TimeOf::device;
   std::set<uint32_t> synced;     // chips that sync_device_info.csv relates to another one
   uint64_t without_program = 0;  // markers whose run host ID is 0, or absent (logs of 6 columns)
 
@@ -70,6 +74,7 @@ struct Run {
 struct RunListeners {
   std::vector<Listener*> zones;
   std::vector<OpBuilder::Done> programs;
+  std::function<void(std::shared_ptr<const DurationClock>)> on_clock;  // before the first event
   std::function<void(const std::vector<Zone>&)>
       on_zones;  // before the first event; stays there while reading
 };

@@ -85,7 +85,8 @@ std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_d
     Group& g = groups[{name, device}];
     g.row.name = name;
     if (!merge_devices) g.row.device = static_cast<uint32_t>(device);
-    if (g.row.count++ == 0) g.row.category = kind;
+    if (g.row.count++ == 0) g.row.category = kind, g.row.bound_us = 0;
+    if (!r.op.host()) g.row.bound_us = sum_of(g.row.bound_us, r.device_bound_us);
     const double part = r.device_us.value_or(0) - g.carry, sum = g.row.device_us + part;
     g.carry = (sum - g.row.device_us) - part;
     g.row.device_us = sum;

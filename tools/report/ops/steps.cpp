@@ -12,7 +12,7 @@ namespace {
 
 using OpsOfStep = std::vector<const OpRow*>;
 
-Step make_step(std::string name, const OpsOfStep& ops, Number wall_us) {
+Step make_step(std::string name, const OpsOfStep& ops, Number wall_us, const OpTable& table) {
   Step s;
   s.name = std::move(name);
   s.wall_us = wall_us;
@@ -27,7 +27,10 @@ Step make_step(std::string name, const OpsOfStep& ops, Number wall_us) {
     s.cache_misses += op->cache_hit == "False";
     by_device[op->device.value_or(0)].push_back(op);
   }
-  for (const auto& [device, rows] : by_device) s.device_us = std::max(s.device_us, busy_time(rows).busy_us);
+  for (const auto& [device, rows] : by_device) {
+    const Busy busy = busy_time(rows, table.clock.get(), table.time);
+    if (busy.busy_us >= s.device_us) s.device_us = busy.busy_us, s.device_bound_us = busy.busy_bound_us;
+  }
   if (any_host) s.host_us = host;
   return s;
 }
@@ -55,7 +58,7 @@ std::string as_it_is(const std::string& name) {
 }
 
 Steps between_signposts(const OpsOfStep& rows, const std::string& start, const std::string& end,
-                        NameOf name_of) {
+                        NameOf name_of, const OpTable& table) {
   Steps all;
   all.how = end.empty() ? "a step reaches from one signpost '" + start + "' to the next"
                         : "a step reaches from signpost '" + start + "' to '" + end + "'";
@@ -74,7 +77,7 @@ Steps between_signposts(const OpsOfStep& rows, const std::string& start, const s
                               : Number();
       const std::string number = name_of == as_it_is ? "" : number_in(begun->code);
       all.steps.push_back(
-          make_step(number.empty() ? std::to_string(all.steps.size() + 1) : number, ops, wall));
+          make_step(number.empty() ? std::to_string(all.steps.size() + 1) : number, ops, wall, table));
       begun = nullptr;
     }
     if (name == start) {
@@ -85,7 +88,7 @@ Steps between_signposts(const OpsOfStep& rows, const std::string& start, const s
   return all;
 }
 
-Steps by_replay(const OpsOfStep& rows) {
+Steps by_replay(const OpsOfStep& rows, const OpTable& table) {
   Steps all;
   all.how =
       "there are no signposts; a step is a replay of a trace, and its wall time lasts to the next replay on "
@@ -94,22 +97,36 @@ Steps by_replay(const OpsOfStep& rows) {
   for (const OpRow* r : rows)
     if (r->session) replays[{r->trace_id.value_or(0), *r->session}].push_back(r);
   struct Place {
-    double start, ns_per_cycle;
+    double start = 0, ns_per_cycle = 0;
+    uint32_t device = 0;
+    uint64_t seen_ns = 0;
   };
   std::vector<Place> places;
   for (const auto& [key, ops] : replays) {
-    Place place{0, 0};
+    Place place;
     for (const OpRow* r : ops)
       if (r->firmware_start && r->firmware_end && r->firmware && *r->firmware_end > *r->firmware_start &&
           r->device == ops.front()->device && (place.ns_per_cycle == 0 || *r->firmware_start < place.start))
-        place = {*r->firmware_start, *r->firmware / (*r->firmware_end - *r->firmware_start)};
+        place = {*r->firmware_start, *r->firmware / (*r->firmware_end - *r->firmware_start),
+                 r->device.value_or(0), r->seen_ns};
     places.push_back(place);
-    all.steps.push_back(make_step(
-        "trace " + std::to_string(key.first) + ", replay " + std::to_string(key.second), ops, std::nullopt));
+    all.steps.push_back(
+        make_step("trace " + std::to_string(key.first) + ", replay " + std::to_string(key.second), ops,
+                  std::nullopt, table));
   }
-  for (size_t i = 0; i + 1 < all.steps.size(); ++i)
-    if (places[i].ns_per_cycle > 0 && places[i + 1].start > places[i].start)
-      all.steps[i].wall_us = (places[i + 1].start - places[i].start) * places[i].ns_per_cycle / 1000;
+  for (size_t i = 0; i + 1 < all.steps.size(); ++i) {
+    const Place &place = places[i], &next = places[i + 1];
+    if (place.ns_per_cycle <= 0 || next.start <= place.start) continue;
+    Step& step = all.steps[i];
+    step.wall_us = (next.start - place.start) * place.ns_per_cycle / 1000;
+    const bool known = table.clock && place.seen_ns != 0 && next.seen_ns != 0 && place.device == next.device;
+    const auto measured = known ? table.clock->across(place.device, static_cast<uint64_t>(place.start),
+                                                      static_cast<uint64_t>(next.start), next.seen_ns)
+                                : std::nullopt;
+    if (!measured) continue;
+    if (table.time == TimeOf::host) step.wall_us = measured->ns / 1000;
+    step.wall_bound_us = measured->bound_of(*step.wall_us * 1000) / 1000;
+  }
   return all;
 }
 
@@ -229,9 +246,9 @@ Steps find_steps(const OpTable& table, const StepOptions& options) {
     }
   }
   if (!start.empty()) {
-    all = between_signposts(rows, start, end, name_of);
+    all = between_signposts(rows, start, end, name_of, table);
   } else {
-    all = by_replay(rows);
+    all = by_replay(rows, table);
     if (all.steps.empty()) {
       all.how = "there are no repeated signposts and no replays; the whole run is one step";
       OpsOfStep ops;
@@ -244,7 +261,7 @@ Steps find_steps(const OpTable& table, const StepOptions& options) {
           std::find_if(ops.rbegin(), ops.rend(), [](const OpRow* r) { return r->host_end.has_value(); });
       if (first != ops.end() && last != ops.rend())
         wall = (*(*last)->host_end - *(*first)->host_start) / 1000;
-      if (!ops.empty()) all.steps.push_back(make_step("whole run", ops, wall));
+      if (!ops.empty()) all.steps.push_back(make_step("whole run", ops, wall, table));
     }
   }
   leave_out(all, options);

@@ -19,8 +19,10 @@ struct Step {
   size_t cache_hits = 0, cache_misses = 0;  // of the program cache, as far as the host reports it
   Number wall_us;        // host clock between the signposts; for replays the device's, start to start
   double device_us = 0;  // busy, overlaps once; of several devices the busiest
-  Number host_us;        // time of the ops' own host zones
-  bool counted = true;   // in the summary
+  // The true times lie within so much of wall_us and device_us; absent: not known. A wall time of the host's own clock has none.
+  Number wall_bound_us, device_bound_us;
+  Number host_us;       // time of the ops' own host zones
+  bool counted = true;  // in the summary
   Number overhead_percent() const;
   Number dispatch_us() const;  // per op: what is no device time
 };

@@ -58,6 +58,9 @@ struct DeviceOp {
   Range dispatch, go_signal;                  // on the dispatch cores
   // Gaps to the program before it on this device, in order of kernel starts; -1 not known (op_order.hpp).
   int64_t gap_ns = -1, dm_gap_ns = -1;
+  // Cycles that the gaps begin at; 0: no program before it that ended before it and has a clock.
+  uint64_t gap_from = 0, dm_gap_from = 0;
+  uint64_t seen_ns = 0;   // as FrameEvents has it, of the words that were read last
   uint64_t counters = 0;  // where its metrics are (metal_files/counters.hpp); 0: none
 
   Range dm() const { return {dm_start, kernel.end}; }

@@ -81,12 +81,58 @@ std::optional<T> whole(std::string_view text) {
 
 }  // namespace
 
-DeviceRow device_row(const DeviceOp& op, const Device& device) {
+namespace {
+
+// The durations of one op in ns.
+class OpTimes {
+ public:
+  OpTimes(const DeviceOp& op, uint32_t mhz, const DurationClock* clock, TimeOf time)
+      : op_(op), mhz_(mhz), clock_(clock) {
+    host_ = time == TimeOf::host && measured(op.kernel);
+    if (host_ && op.kernel.cycles())
+      ns_per_cycle_ = measured(op.kernel)->ns / static_cast<double>(op.kernel.cycles());
+  }
+
+  std::optional<Measured> measured(const Range& range) const {
+    if (!clock_ || !range.whole()) return std::nullopt;
+    return clock_->across(op_.launch.chip, range.begin, range.end, op_.seen_ns);
+  }
+  Cycles of(const Range& range) const {
+    if (!range.whole()) return std::nullopt;
+    const auto by_clock = host_ ? measured(range) : std::nullopt;
+    return by_clock ? whole_ns(by_clock->ns) : to_ns(range.cycles(), mhz_);
+  }
+  // Of cycles whose begin and end are not known, such as a sum over cores, or are of another tile's clock: at the pace of the op.
+  uint64_t of_cycles(uint64_t cycles) const {
+    return ns_per_cycle_ > 0 ? whole_ns(static_cast<double>(cycles) * ns_per_cycle_) : to_ns(cycles, mhz_);
+  }
+  uint64_t nearest(double cycles) const {
+    const double ns = ns_per_cycle_ > 0 ? cycles * ns_per_cycle_ : cycles * 1000 / mhz_;
+    return static_cast<uint64_t>(std::nearbyint(ns));
+  }
+  std::optional<int64_t> gap(int64_t nominal_ns, uint64_t from, uint64_t to) const {
+    if (nominal_ns < 0) return std::nullopt;
+    const auto by_clock = host_ && from ? measured({from, to}) : std::nullopt;
+    return by_clock ? static_cast<int64_t>(whole_ns(by_clock->ns)) : nominal_ns;
+  }
+
+ private:
+  static uint64_t whole_ns(double ns) { return static_cast<uint64_t>(std::llround(std::max(0.0, ns))); }
+
+  const DeviceOp& op_;
+  uint32_t mhz_;
+  const DurationClock* clock_;
+  bool host_ = false;
+  double ns_per_cycle_ = 0;
+};
+
+}  // namespace
+
+DeviceRow device_row(const DeviceOp& op, const Device& device, const DurationClock* clock, TimeOf time) {
   DeviceRow r;
   const uint32_t mhz = device.clock_mhz ? device.clock_mhz : 1000;
-  const auto ns = [&](const Range& range) {
-    return range.whole() ? Cycles(to_ns(range.cycles(), mhz)) : Cycles();
-  };
+  const OpTimes times(op, mhz, clock, time);
+  const auto ns = [&](const Range& range) { return times.of(range); };
   r.call_count = op.launch.host_id;
   if (op.launch.trace_id >= 0) r.trace_id = static_cast<uint32_t>(op.launch.trace_id);
   if (op.session) r.session = op.session;
@@ -113,24 +159,24 @@ DeviceRow device_row(const DeviceOp& op, const Device& device) {
   for (size_t i = 0; i < r.risc_ns.size(); ++i) {
     const RiscTimes& risc = op.riscs[i];
     r.risc_ns[i] = ns(risc.kernel);
-    if (risc.cores) r.risc_mean_ns[i] = to_ns(risc.sum_cycles / risc.cores, mhz);
+    if (risc.cores) r.risc_mean_ns[i] = times.of_cycles(risc.sum_cycles / risc.cores);
   }
-  if (op.gap_ns >= 0) r.gap_ns = op.gap_ns;
-  if (op.dm_gap_ns >= 0) r.dm_gap_ns = op.dm_gap_ns;
+  r.gap_ns = times.gap(op.gap_ns, op.gap_from, op.kernel.begin);
+  r.dm_gap_ns = times.gap(op.dm_gap_ns, op.dm_gap_from, op.dm_start);
+  r.kernel_measured = times.measured(op.kernel);
+  if (op.gap_from) r.gap_measured = times.measured({op.gap_from, op.kernel.begin});
+  if (r.kernel_measured) r.seen_ns = op.seen_ns;
   if (op.kernel_cores) {
-    const auto rounded = [&](double cycles) {
-      return static_cast<uint64_t>(std::nearbyint(cycles * 1000 / mhz));
-    };
-    r.core_min_ns = rounded(static_cast<double>(op.core_min));
-    r.core_max_ns = rounded(static_cast<double>(op.core_max));
-    r.core_mean_ns = rounded(op.core_mean());
+    r.core_min_ns = times.nearest(static_cast<double>(op.core_min));
+    r.core_max_ns = times.nearest(static_cast<double>(op.core_max));
+    r.core_mean_ns = times.nearest(op.core_mean());
     r.slowest_x = op.slowest_x;
     r.slowest_y = op.slowest_y;
   }
-  if (op.wait_front) r.wait_front_ns = to_ns(op.wait_front, mhz);
-  if (op.reserve_back) r.reserve_back_ns = to_ns(op.reserve_back, mhz);
-  if (op.dispatch.whole()) r.dispatch_ns = ns(op.dispatch);
-  if (op.go_signal.whole()) r.go_signal_ns = ns(op.go_signal);
+  if (op.wait_front) r.wait_front_ns = times.of_cycles(op.wait_front);
+  if (op.reserve_back) r.reserve_back_ns = times.of_cycles(op.reserve_back);
+  if (op.dispatch.whole()) r.dispatch_ns = times.of_cycles(op.dispatch.cycles());
+  if (op.go_signal.whole()) r.go_signal_ns = times.of_cycles(op.go_signal.cycles());
   return r;
 }
 

@@ -15,6 +15,7 @@
 #include "tools/pipeline/output.hpp"
 #include "tools/report/programs/device_op.hpp"
 #include "tools/report/text/row_iterator.hpp"
+#include "tools/report/zones/duration_clock.hpp"
 
 namespace ttc::report {
 
@@ -43,9 +44,18 @@ struct DeviceRow {
   std::array<Cycles, kRiscs - 1> risc_mean_ns;  // over the cores that ran one
   std::optional<uint32_t> slowest_x, slowest_y;
   std::map<std::string, double> counters;  // by column name
+  // By the clock model of a capture; they are no columns of tt-metal's.
+  std::optional<Measured> kernel_measured, gap_measured;
+  uint64_t seen_ns = 0;  // of the op, for further questions to the clock; 0: it has no clock
 };
 
-DeviceRow device_row(const DeviceOp& op, const Device& device);
+// What durations are: cycles at the card's nominal rate, as tt-metal writes them, or time by the host's clock where the clock
+// model of a capture knows it.
+enum class TimeOf : uint8_t { device, host };
+
+// `clock` may be null.
+DeviceRow device_row(const DeviceOp& op, const Device& device, const DurationClock* clock = nullptr,
+                     TimeOf time = TimeOf::device);
 
 // Rows that are stored, or rows that are made whenever they are read.
 class DeviceRows {

@@ -70,8 +70,9 @@ Program& OpBuilder::open(const Launch& launch) {
   return it->second;  // of a node-based map: stays while others go
 }
 
-void OpBuilder::fold(const Launch& launch, const Lane& lane, const Piece& p) {
-  Program& program = open(launch);
+void OpBuilder::fold(const LaneEvents& batch, const Piece& p) {
+  const Lane& lane = batch.lane;
+  Program& program = open(batch.launch);
   const size_t before = program.bytes();
   const uint8_t bit = bit_of(lane);
   Execution* chosen = &program.executions.front();
@@ -81,6 +82,7 @@ void OpBuilder::fold(const Launch& launch, const Lane& lane, const Piece& p) {
       return core && core->riscs & bit;
     });
   DeviceOp& op = chosen->op;
+  op.seen_ns = std::max(op.seen_ns, batch.seen_ns);
   op.wait_front += lane.risc == LogRisc::trisc_0 ? p.wait_front : 0;
   op.reserve_back += lane.risc == LogRisc::trisc_2 ? p.reserve_back : 0;
   if (!p.empty()) fold_times(*chosen, lane, p);
@@ -120,7 +122,7 @@ void OpBuilder::events(const LaneEvents& batch) {
     dispatches |= e.zone_class == ZoneClass::dispatch || e.zone_class == ZoneClass::go_signal;
     if (batch.launch.host_id == 0) continue;
     if (!piece.add(e)) {
-      fold(batch.launch, batch.lane, piece);
+      fold(batch, piece);
       piece = {};
       piece.add(e);
     }
@@ -128,7 +130,7 @@ void OpBuilder::events(const LaneEvents& batch) {
   if (batch.launch.host_id == 0)
     without_id_ += batch.events.size();
   else if (!piece.empty() || piece.wait_front || piece.reserve_back)
-    fold(batch.launch, batch.lane, piece);
+    fold(batch, piece);
   if (dispatches) dispatch(batch);
 }
 

@@ -39,7 +39,7 @@ class OpBuilder : public Listener {
     }
   };
   Program& open(const Launch& launch);
-  void fold(const Launch& launch, const Lane& lane, const Piece& piece);
+  void fold(const LaneEvents& batch, const Piece& piece);
   static void fold_times(Execution& execution, const Lane& lane, const Piece& piece);
   void dispatch(const LaneEvents& batch);
   void put_aside_oldest();

@@ -41,6 +41,7 @@ DeviceOps OpOrder::ordered(const std::function<uint32_t(uint32_t chip)>& mhz) {
   DeviceOps ops;
   std::optional<uint32_t> chip;
   std::optional<uint64_t> kernel_end, dm_end;  // of the last program that had one
+  bool end_has_clock = false, dm_end_has_clock = false;
   found_.drain([&](const Found& found) {
     DeviceOp op = found.op;
     op.session = session_of(op.launch);
@@ -49,10 +50,14 @@ DeviceOps OpOrder::ordered(const std::function<uint32_t(uint32_t chip)>& mhz) {
     const uint32_t clock = mhz(op.launch.chip);
     if (op.kernel.whole()) {
       op.gap_ns = gap(kernel_end, op.kernel, clock);
+      op.gap_from = op.gap_ns >= 0 && end_has_clock ? kernel_end.value_or(0) : 0;
       kernel_end = op.kernel.end;
+      end_has_clock = op.seen_ns != 0;
       if (op.dm().whole()) {
         op.dm_gap_ns = gap(dm_end, op.dm(), clock);
+        op.dm_gap_from = op.dm_gap_ns >= 0 && dm_end_has_clock ? dm_end.value_or(0) : 0;
         dm_end = op.kernel.end;
+        dm_end_has_clock = op.seen_ns != 0;
       }
     }
     ops.push_back(op);

@@ -47,6 +47,7 @@ void add_times(DeviceOp& op, const DeviceOp& part) {
     op.riscs[i].sum_cycles += part.riscs[i].sum_cycles;
     op.riscs[i].cores += part.riscs[i].cores;
   }
+  op.seen_ns = std::max(op.seen_ns, part.seen_ns);
   op.wait_front += part.wait_front;
   op.reserve_back += part.reserve_back;
   op.dispatch.add(part.dispatch);

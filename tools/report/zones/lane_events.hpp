@@ -63,6 +63,7 @@ struct LaneEvents {
   Launch launch;
   Lane lane;
   std::span<const Event> events;
+  uint64_t seen_ns = 0;  // as FrameEvents has it
 };
 
 // A zone's name with its source; index 0 is the nameless one.

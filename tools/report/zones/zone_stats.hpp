@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
+#include "tools/report/zones/duration_clock.hpp"
 #include "tools/report/zones/lane_events.hpp"
 
 namespace ttc::report {
@@ -20,20 +23,37 @@ struct ZoneSpan {
   uint32_t zone;
   uint32_t depth;  // 0: not within another
   uint64_t begin, end;
+  uint64_t seen_ns = 0;  // as FrameEvents has it
 };
 
 class ZoneStats : public Listener {
  public:
   static constexpr size_t kBuckets = 44;  // of the histogram: durations of 2^n .. 2^(n+1) cycles
+  // Of the zones that a clock has measured. Those with a hard bound only, which would drown all others, are none of them.
+  struct Times {
+    uint64_t count = 0, cycles = 0, self_cycles = 0;
+    Measured sum, self;
+    void add(uint64_t took, uint64_t own_cycles, const Measured& zone, const Measured& own) {
+      ++count;
+      cycles += took, self_cycles += own_cycles;
+      sum.ns += zone.ns, sum.bound_ns += zone.bound_ns;
+      self.ns += own.ns, self.bound_ns += own.bound_ns;
+    }
+  };
   struct CoreShare {
     uint64_t count = 0, cycles = 0;
+    Times times;
   };
   struct Entry {
     uint64_t count = 0, cycles = 0, self_cycles = 0, least = ~0ull, most = 0;
     std::array<uint32_t, kBuckets> histogram{};
     std::map<uint32_t, CoreShare> cores;  // by core_key()
     ZoneSpan longest{};
-    void add(const ZoneSpan& span, uint64_t self);
+    Times times;
+    Measured shortest_measured{-1, 0}, longest_measured;
+    // `measured` and `own` (without what is nested): none where the clock does not cover it.
+    void add(const ZoneSpan& span, uint64_t self, const std::optional<Measured>& measured,
+             const Measured& own);
   };
   struct Key {
     uint32_t zone = 0;
@@ -50,6 +70,8 @@ class ZoneStats : public Listener {
 
   const std::map<Key, Entry>& entries() const { return entries_; }
   uint64_t unclosed() const { return unclosed_; }
+  // Zones that end from now on are measured by `clock`; null: they have no bounds.
+  void measure_with(std::shared_ptr<const DurationClock> clock) { clock_ = std::move(clock); }
   // Receives every span if set.
   std::function<void(const ZoneSpan&)> on_span;
 
@@ -59,7 +81,12 @@ class ZoneStats : public Listener {
     uint16_t id;
     uint64_t begin;
     uint64_t children;
+    Measured measured_children{};
+    bool unmeasured_child = false;
   };
+  void close(const LaneEvents& batch, std::vector<Open>& open, size_t depth, const Event& end);
+
+  std::shared_ptr<const DurationClock> clock_;
   std::unordered_map<uint64_t, std::vector<Open>> lanes_;
   std::set<uint32_t> dispatch_cores_;  // by core_key()
   std::map<Key, Entry> entries_;

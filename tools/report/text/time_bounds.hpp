@@ -1,0 +1,51 @@
+// Times with bounds: how a bound is written, and whether one time is longer than another for sure.
+#pragma once
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace ttc::report {
+
+// "3 ns", "1.3 μs": rounded up, so that what is written holds.
+inline std::string written_bound(const std::optional<double>& us) {
+  if (!us) return "";
+  char text[48];
+  if (*us < 0.9995)
+    std::snprintf(text, sizeof text, "%.0f ns", std::ceil(*us * 1000));
+  else
+    std::snprintf(text, sizeof text, "%.1f \u03bcs", std::ceil(*us * 10) / 10);
+  return text;
+}
+
+// Of a list, the longest first: a row that may be as long as the one before it shares its rank. Times without a bound are
+// taken as they are.
+class SharedRank {
+ public:
+  // Of the next row.
+  bool shares(double us, const std::optional<double>& bound_us) {
+    const bool shared = any_ && bound_us && bound_ && us + *bound_us >= us_ - *bound_;
+    any_ = true;
+    us_ = us;
+    bound_ = bound_us;
+    count_ += shared;
+    return shared;
+  }
+  size_t count() const { return count_; }
+  // A line on what "=" in a list is; empty: no row shares a rank.
+  std::string legend() const {
+    return count_ == 0
+               ? ""
+               : "= marks " + std::to_string(count_) +
+                     (count_ == 1 ? " row that differs" : " rows that differ") +
+                     " from the one above by no more than the bounds of both: their order says nothing\n";
+  }
+
+ private:
+  bool any_ = false;
+  double us_ = 0;
+  std::optional<double> bound_;
+  size_t count_ = 0;
+};
+
+}  // namespace ttc::report
