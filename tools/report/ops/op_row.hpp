@@ -42,8 +42,8 @@ struct OpRow {
   // By a capture's clock model: durations in ns and their bounds.
   Number kernel_measured, kernel_measured_bound, gap_measured, gap_measured_bound;
   uint64_t kernel_cycles = 0, seen_ns = 0;  // for further durations of the op; 0: there is no clock model
-  uint64_t hard_bound = 0;                  // 1: kernel_measured_bound is a hard bound, which is mostly milliseconds
-  std::string process;                      // of the host, where ops of several are in the table
+  uint64_t hard_bound = 0;  // 1: kernel_measured_bound is a hard bound, which is mostly milliseconds
+  std::string process;      // of the host, where ops of several are in the table
 
   // ns: the true duration lies within so much of `kernel` and `gap`.
   Number kernel_bound() const { return bound_of(kernel, kernel_measured, kernel_measured_bound); }
