@@ -248,7 +248,7 @@ int main() {
   print_machine("ring_bench");
   if (sysconf(_SC_NPROCESSORS_ONLN) <= static_cast<long>(kReaders))
     result(
-        "fewer cores than threads: with readers, wall time has the scheduler in it; CPU time says what they "
+        "fewer cores than threads: with readers, wall time has the scheduler in it; CPU time shows what they "
         "cost");
   Ring ring(working_set());
   if (!fetches().counted())

@@ -37,7 +37,7 @@ uint64_t cycles_for(const ClockSegment& s, uint64_t ticks) {
   return static_cast<uint64_t>(static_cast<double>(ticks) * pace);
 }
 
-// The part of a segment whose cycles a marker seen by `newest` can mean: at() would choose no other wrap.
+// The part of a segment whose cycles a marker that was read by `newest` can have: at() would choose no other wrap.
 struct Stretch {
   uint64_t from;    // cycles
   uint64_t length;  // at most 2^44
@@ -66,14 +66,14 @@ size_t convert_within(const ClockSegment& s, Stretch part, std::span<const uint6
   return i;
 }
 
-constexpr uint64_t kWidestSpread = uint64_t{1} << 40;  // a minute; what is more says nothing
+constexpr uint64_t kWidestSpread = uint64_t{1} << 40;  // a minute; a larger spread is no limit
 
 uint64_t sum_of(uint64_t a, uint64_t b) {
   return a < kNoBound - b ? a + b : kNoBound;
 }
 
-// By how many host ticks the counter can have gone from one number of the segment to another in more or less time than the
-// segment says. None: the segment has no figure of that, or one that says nothing.
+// By how many host ticks the counter can have gone from one number of the segment to another in more or less time than by the
+// segment. None: the segment has no such figure, or one that is no limit.
 std::optional<uint64_t> drift_of(const ClockSegment& s, uint64_t from, uint64_t to) {
   const std::optional<double> share = pace_error(s);
   if (!share) return std::nullopt;
@@ -160,7 +160,7 @@ const ClockSegment* ClockMap::holding(uint64_t cycles, size_t near) const {
   return s.era == era && holds(s) ? &s : nullptr;
 }
 
-// Beyond the segments of its era: at the pace of the nearest one, with whatever can still be said.
+// Beyond the segments of its era: at the pace of the nearest one, with the limits that still hold.
 ClockMap::Converted ClockMap::outside(uint64_t cycles, uint32_t era, HostTime seen_by) const {
   const auto first =
       std::find_if(segments_.begin(), segments_.end(), [&](const ClockSegment& s) { return s.era == era; });
@@ -181,7 +181,7 @@ ClockMap::Converted ClockMap::outside(uint64_t cycles, uint32_t era, HostTime se
   }
   Converted c{last.host_to + ticks_for(last, static_cast<uint64_t>(ahead)), {}};
   if (last.hard_bound == kNoBound || head_.largest_hz == 0 || seen_by < last.host_to) return c;
-  // Later than the last sample by as many cycles at the largest frequency, and not later than it was seen.
+  // Later than the last sample by as many cycles at the largest frequency, and not later than it was read.
   const auto least =
       static_cast<unsigned __int128>(ahead) * (kHostTicksPerNs * 1'000'000'000) / head_.largest_hz;
   const HostTime earliest =

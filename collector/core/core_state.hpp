@@ -1,4 +1,4 @@
-// What the drain remembers of a core, as values. Each has the rules that need nothing else; none reads the card.
+// The drain's state of a core, as values. Each has the rules that need nothing else; none reads the card.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace ttc::collect {
 
-// Indices that were seen so long ago that what they announce is in DRAM.
+// Indices that were read so long ago that the words they announce are in DRAM.
 class Landing {
  public:
   using Indices = std::array<uint32_t, device::kMaxRiscs>;
@@ -35,7 +35,7 @@ class Landing {
   }
 
  private:
-  Indices landed_{}, coming_{};  // coming_ was seen at since_ns_
+  Indices landed_{}, coming_{};  // coming_ was read at since_ns_
   uint64_t since_ns_ = 0;
 };
 
@@ -128,7 +128,7 @@ struct FirmwareSeen {
   bool read_by_host = false;  // its per-RISC address words were set
 };
 
-// Runs that a core has counted against BRISC's frames, which are one a run. Goes on where only an index
+// Runs that a core has counted against BRISC's frames, which are one a run. Continues where only an index
 // went back.
 struct Referee {
   uint32_t counted = 0;  // RUN_COUNTER when last polled
@@ -146,8 +146,8 @@ struct RecycleState {
   std::unique_ptr<CoreRecycle> under_way;
   uint64_t ended_ns = 0;           // the last one; 0: there was none
   bool reopened = false;           // it reads provisional lanes again
-  uint32_t provisional = 0;        // bit r: lane r was found empty, and the core may not have seen that
-  CoreRecycle::Result last;        // of what it says, runs and settled
+  uint32_t provisional = 0;        // bit r: lane r was found empty, and the core may not have read that
+  CoreRecycle::Result last;        // of its fields, runs and settled
   std::vector<uint32_t> baseline;  // the vector's fixed words
   std::string refused;             // why not; until the host's next reset, or for good
   uint32_t resets = 0;             // of the host

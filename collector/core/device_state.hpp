@@ -1,4 +1,4 @@
-// What the drain knows of a device, beside what it knows of each core: values, and no access to the card.
+// The drain's state of a device, beside its state of each core: values, and no access to the card.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct DrainOptions {
   // A marker of this tile with this time was on the card before `host_ns` (by the attachment's clock).
   std::function<void(card::Coord tile, uint64_t marker_time, uint64_t host_ns)> seen;
   Recycling* recycling = nullptr;                  // null: the card is only read
-  std::function<void(const std::string&)> report;  // what a user should know now: a log that fills, a refusal
+  std::function<void(const std::string&)> report;  // conditions that a user must act on: a log that fills, a refusal
 };
 
 struct DrainCounters {
@@ -42,7 +42,7 @@ struct DrainCounters {
 
 // Of the card's kind.
 struct CardFacts {
-  uint64_t clock_mhz;    // said to be
+  uint64_t clock_mhz;    // nominal
   size_t banks;          // of DRAM
   unsigned numberings;   // of memory channels that it may have
   bool indices_may_lag;  // a core may use a cached index after a store of recycling

@@ -185,7 +185,7 @@ class HostServer::Connection {
 
   void flush(bool now) {
     if (batch_.empty()) return;
-    if (!publisher_) return batch_.clear();  // HostServer::failure() says why; reading continues
+    if (!publisher_) return batch_.clear();  // HostServer::failure() has the reason; reading continues
     const uint64_t at = monotonic_now_ns();
     if (!now && at - flushed_ns_ < kFlushNs) return;
     flushed_ns_ = at;

@@ -126,7 +126,7 @@ bool CoreRecycle::much_is_unread() const {
   return false;
 }
 
-// What asking an emulated card takes is not the card's doing; behind a slow link everything takes longer.
+// The time that a request to an emulated card takes is not the card's; behind a slow link everything takes longer.
 uint64_t CoreRecycle::since_before() const {
   const uint64_t all = deps_.reader.now_ns() - before_.read_ns;
   return all - std::min(all, deps_.reader.transactions().transport_ns - before_.transport_ns);

@@ -1,6 +1,6 @@
-// One core's way through a recycle (RECYCLE.md): ARM, CLEAR, SETTLE, GRACE, RESOLVE. Knows nothing of chunks
-// and schedules: it is given what the drain knows of the lanes, takes a few round trips a step, and says in
-// the end which frames are new and where each lane stands. The only caller of CardPort::clear_indices().
+// The states of one core's recycle (RECYCLE.md): ARM, CLEAR, SETTLE, GRACE, RESOLVE. Chunks and schedules are the drain's. The drain
+// passes in the state of the lanes; a step takes a few round trips; the result has the new frames and the position of each lane. The
+// only caller of CardPort::clear_indices().
 #pragma once
 #include <algorithm>
 #include <array>
@@ -56,7 +56,7 @@ class CoreRecycle {
  public:
   enum class Step : uint8_t {
     going,     // call again
-    resolved,  // outcome() says where the lanes stand
+    resolved,  // outcome() has the positions of the lanes
     rewound,   // the host rewrote the vector
     surprise,  // why(); the core must not be written to until find_place() has resolved
     not_now,   // nothing was written; why() when it can never be
@@ -120,7 +120,7 @@ class CoreRecycle {
     int64_t most() const { return int64_t{runs_after} + (idle() ? 0 : 1); }
   };
   card::Expected<ControlSample> sample_control();
-  card::Expected<bool> fixed_words_hold(std::vector<uint32_t>& baseline);  // false: why_ says what differs
+  card::Expected<bool> fixed_words_hold(std::vector<uint32_t>& baseline);  // false: why_ names the difference
   card::Expected<Step> clear();
   card::Expected<Step> arm(std::vector<uint32_t>& baseline);
   card::Expected<Step> step_on();

@@ -1,4 +1,4 @@
-// FIND (RECYCLE.md): where each lane of a core goes on whose frames cannot be counted, because launches were lost.
+// FIND (RECYCLE.md): the position at which each lane of a core continues, if launches were lost and frames cannot be counted.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,7 @@ CoreRecycle CoreRecycle::find_place(Deps deps, const RecycleCore& core) {
   return r;
 }
 
-// Frames are lost, or nothing says which reading is the true one. The lanes are examined until the end of each is certain.
+// Frames are lost, or no evidence decides between two readings. The lanes are examined until the end of each is certain.
 Expected<CoreRecycle::Step> CoreRecycle::lose_place(std::string why) {
   report("no reading fits: " + why);
   why_ = std::move(why);

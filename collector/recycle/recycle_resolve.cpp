@@ -48,7 +48,7 @@ class Resolving {
         add(j == seen_ ? Verdict::front : Verdict::after_front, old, j, {&*lap}, c_.index_after);
     }
     all_counted_ = false;
-    // There the log goes on behind the index, and the hole's old bytes may look like frames without a time.
+    // There the log continues behind the index, and the hole's old bytes may look like frames without a time.
     // Where a lap has run over the old place, its own frames stand there: then the front shows more than the torn frame.
     for (size_t j = proven; j <= old.frames.size() && c_.index_after > c_.index_before; ++j) add_torn(old, j);
     if (c_.index_after > c_.index_before && !new_at_front(0, c_.digest)) add_whole(Verdict::lost_write);
@@ -182,7 +182,7 @@ class Resolving {
     return in_lap && open_length(c_.front, at, digest) != 0 && !c_.lane.sat_out(c_.front.data() + at);
   }
 
-  // A new frame without its end, which a quick push leaves: what lies behind it would not be seen.
+  // A new frame without its end, which a quick push leaves: words behind it would not be found.
   bool pushed_early_behind(const Chain& chain) const {
     const size_t at = chain.end(chain.frames.size()) - c_.pos;
     if (open_length(c_.old_place, at, chain.digest(chain.frames.size())) == 0) return false;

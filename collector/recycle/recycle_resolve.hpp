@@ -18,7 +18,7 @@ enum class Verdict : uint8_t {
   after_front,  // both
   torn,         // one frame at the front, its index behind the old place
   lost_write,   // the core stored its index over our zero
-  found_again,  // frames lack, and the log's last ones end at the index: the lane goes on there
+  found_again,  // frames lack, and the log's last ones end at the index: the lane continues there
   kinds
 };
 const char* to_string(Verdict verdict);
@@ -47,7 +47,7 @@ struct LaneCase {
   markers::FrameDigest digest;  // of the last frame taken
   bool cleared = false;
   uint32_t pos = 0;                     // words of the log taken before
-  uint32_t index_before = 0;            // seen before our store: pos <= index_before
+  uint32_t index_before = 0;            // read before our store: pos <= index_before
   uint32_t index_after = 0;             // that counts
   std::span<const uint32_t> old_place;  // the log from word `pos` on, as far as it can matter
   std::span<const uint32_t> front;      // the log from word 0 on

@@ -432,7 +432,7 @@ std::string losses_in_words(const DeviceResult& r) {
   return text + "; `ttreport loss --from live:" + r.live_name + "` lists them";
 }
 
-// Conditions that a user must notice without asking.
+// Conditions that a user must notice without further options.
 std::string trouble_in_words(const DeviceResult& r) {
   std::string text;
   if (r.real_time && r.real_time->account.stopped)

@@ -100,7 +100,7 @@ def judge_kernels(capture, clock, time):
                 starts[key] = cycles, kind, row["host time bound [ns]"]
                 continue
             begin, kind_then, bound_then = starts.pop(key)
-            # What has a bound that says something.
+            # Only zones with a bound that is no hard one.
             if "none" in (kind, kind_then) or "conditional" not in (kind, kind_then):
                 continue
             took, sums = clock.took(begin, cycles), truths.setdefault((zone, risc), [0, 0, 0, 0])

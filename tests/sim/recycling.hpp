@@ -125,7 +125,6 @@ class Recycled : public RingReading {
     losses_ = pipeline_.losses();
     totals.add(recycling.account);
     totals.never_found += drain.not_recycled().size();
-    for (auto& [why, n] : drain.not_recycled()) std::printf("NF %s\n", why.c_str());
     ++totals.runs;
     if (audit_ != recycling.account.recycles) return "an audit line is missing";
     if (drain.recycling_under_way()) return "a recycle never ended";

@@ -20,6 +20,10 @@ INSTEAD = {    # as a pattern: what to write
     r"nobody": "no process, no reader, or the passive",
     r"somebody": "a process, a user",
     r"lest": "so that ... not",
+    r"says|(?:is|are|was|were) (?:said|asked)": "reports, has, returns, prints, is requested",
+    r"speaks|spoken|spoke": "uses a protocol",
+    r"remembers|forgets|believes": "keeps, drops, takes as",
+    r"gives up|goes on|for ever": "stops after, continues, until it is ended",
     r"look(?:s|ed|ing)? at|(?:two|first|latest|late|quiet|second|every|between|since) looks?": "poll, read, sample, examine",
 }
 WORDS = re.compile(r"\b(" + "|".join(INSTEAD) + r")\b", re.I)

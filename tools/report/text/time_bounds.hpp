@@ -38,7 +38,7 @@ class SharedRank {
                ? ""
                : "= marks " + std::to_string(count_) +
                      (count_ == 1 ? " row that differs" : " rows that differ") +
-                     " from the one above by no more than the bounds of both: their order says nothing\n";
+                     " from the one above by no more than the bounds of both: their order is not certain\n";
   }
 
  private:

@@ -14,7 +14,7 @@ struct Tables : testing::Test {
     app.add_option("-o,--output", text, "file: 'quoted' [NAME]\n- is standard output")->capture_default_str();
     app.add_option("--form", text, "a_b *c*\none: the first\ntwo: the second")
         ->check(CLI::IsMember({"one", "two"}));
-    app.add_flag("--quiet,!--no-quiet", flag, "- nothing is said");
+    app.add_flag("--quiet,!--no-quiet", flag, "- nothing is printed");
     app.add_option("--hidden", text)->group("");
     CLI::App* run = app.add_subcommand("run", "runs something");
     run->add_option("file", text, "what is run")->required();
@@ -59,7 +59,7 @@ TEST_F(Tables, a_man_page_takes_text_as_it_is) {
   EXPECT_TRUE(
       has(page, "*--output*, *-o* _TEXT_\n\tfile: 'quoted' [NAME] - is standard output.\n\n\tDefault: -.\n"));
   EXPECT_TRUE(has(page, "\ta\\_b \\*c\\*\n\n\tone: the first\n\n\ttwo: the second.\n"));
-  EXPECT_TRUE(has(page, "\t\\- nothing is said.\n"));  // not an entry of a list
+  EXPECT_TRUE(has(page, "\t\\- nothing is printed.\n"));  // not an entry of a list
   EXPECT_TRUE(has(page, "## prog run\n\nruns something.\n\n_file_\n\twhat is run.\n\n\tMust be given.\n"));
   EXPECT_TRUE(has(page, "# EXIT STATUS\n\nExit codes: 0 ok, 2 wrong usage\n"));
 }

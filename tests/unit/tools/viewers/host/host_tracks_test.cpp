@@ -171,7 +171,7 @@ TEST(HostTracks, times_of_a_thread_do_not_go_back_when_a_later_chunk_relates_the
       .push(tracks);
   tracks.release(written, false);
   EXPECT_EQ(Lines(written.lines.begin() + 2, written.lines.end()),
-            (Lines{"7 message 50020 a", "7 says 50020 b"}));
+            (Lines{"7 message 50020 a", "7 message 50020 b"}));
 }
 
 TEST(HostTracks, zones_end_where_chunks_are_missing) {
