@@ -28,8 +28,9 @@ struct DrainOptions {
       before_publish;  // words were read and will be published: time to look for their names
   // A marker of this tile with this time was on the card before `host_ns` (by the attachment's clock).
   std::function<void(card::Coord tile, uint64_t marker_time, uint64_t host_ns)> seen;
-  Recycling* recycling = nullptr;                  // null: the card is only read
-  std::function<void(const std::string&)> report;  // conditions that a user must act on: a log that fills, a refusal
+  Recycling* recycling = nullptr;  // null: the card is only read
+  std::function<void(const std::string&)>
+      report;  // conditions that a user must act on: a log that fills, a refusal
 };
 
 struct DrainCounters {

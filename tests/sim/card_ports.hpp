@@ -120,7 +120,7 @@ class PlayedBackPort : public collect::CardPort {
   const PortCall& take(PortCall::Kind kind, const std::vector<uint64_t>& asked) {
     static const PortCall none{PortCall::Kind::now, {}, card::Access::gone, std::vector<uint64_t>(4096)};
     if (next_ == calls_.size()) {
-      ADD_FAILURE() << "more was asked than was recorded";
+      ADD_FAILURE() << "more calls than were recorded";
       return none;
     }
     const PortCall& call = calls_[next_++];

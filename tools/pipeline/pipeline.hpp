@@ -3,7 +3,7 @@
 // Chunks of several devices may alternate: names, progress and losses are kept by session. Two devices that
 // their collectors gave the same chip number are distinguished by giving the later one the next free number.
 //
-// The time stage hands device cycles through unless host times are asked for. Then words wait until final
+// The time stage hands device cycles through unless host times are requested. Then words wait until final
 // clock segments cover them, two thirds of a second by default, so that every export of them is the same.
 #pragma once
 #include <bitset>
