@@ -120,7 +120,6 @@ struct L1Copy {
 
 struct Visits {
   uint64_t due_ns = 0, interval_ns = 0;
-  bool at_once = false;  // there is more to read already
 };
 
 struct FirmwareSeen {
@@ -152,7 +151,6 @@ struct RecycleState {
   std::string refused;             // why not; until the host's next reset, or for good
   uint32_t resets = 0;             // of the host
   bool pushes_soon = false;
-  uint32_t waits = 0;          // visits in a row that left a store to the next one
   bool place_lost = false;     // frames cannot be counted until find_place() has resolved
   uint64_t find_due_ns = 0;    // the next try
   uint64_t find_pause_ns = 0;  // between the last two

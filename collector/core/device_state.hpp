@@ -13,7 +13,6 @@
 #include "collector/attach/region_size.hpp"
 #include "collector/continuity/device_clock.hpp"
 #include "collector/continuity/host_resets.hpp"
-#include "collector/continuity/timing.hpp"
 #include "collector/core/core_state.hpp"
 #include "collector/recycle/recycling.hpp"
 
@@ -80,7 +79,6 @@ struct DeviceState {
       false;  // likewise, and each core had one: what is unproven is decided by the evidence so far
   bool skipped_words = false;  // in the last sweep
   uint64_t line_ns = 0;        // what a line of the log takes, of late
-  uint64_t last_line_ns = 0;   // at the last read
   uint64_t size_waits_since_ns = 0;
   bool waiting_reported = false;
   bool fill_reported = false;
@@ -89,11 +87,6 @@ struct DeviceState {
   std::map<const CoreState*, std::pair<uint32_t, uint32_t>> widths_tried;
   std::map<std::string, std::set<const CoreState*>> refusals;  // why cores are not recycled
 
-  // A slow link is slow twice in a row; a reader that was held up is not, as a rule.
-  void note_line(uint64_t ns) {
-    const uint64_t usual = std::min(ns, std::exchange(last_line_ns, ns));
-    line_ns = (3 * line_ns + std::min(usual, 2 * line_ns + timing::kLandedNs)) / 4;
-  }
   uint32_t log_words() const { return region_size.bytes() / 4; }
   // Up to this word of a log any frame fits, overrun or not.
   uint32_t roomy_until() const { return log_words() - std::min(log_words(), 2u * device::kBufferWords); }

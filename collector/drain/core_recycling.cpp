@@ -63,7 +63,6 @@ RecycleCore CoreRecycling::recycle_core() const {
   c.core = core.tile;
   c.place = static_cast<size_t>(&core - dev.cores.data());
   c.capacity = dev.log_words();
-  c.runs = core.seen.run_counter;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const LaneState& lane = core.lanes[r];
     c.lanes[r] = {lane.lane, lane.digest, lane.cursor, lane.lap.frames, lane.lap.ahead};
@@ -104,13 +103,9 @@ Access CoreRecycling::consider(const ControlSample& snap) {
   if (rests && filled < limits.any_moment_fill) return Access::ok;
   for (const LaneState& lane : core.lanes)
     if (lane.stuck.any()) return Access::ok;
-  RecycleCore begins = recycle_core();
-  begins.may_wait = state.waits < limits.waits_at_most;
-  auto attempt = std::make_unique<CoreRecycle>(recycle_deps(), begins);
+  auto attempt = std::make_unique<CoreRecycle>(recycle_deps(), recycle_core());
   const card::Expected<CoreRecycle::Step> step = attempt->begin(state.baseline);
   if (!step) return step.error();
-  core.visits.at_once = core.visits.at_once || attempt->waits_for_drain();
-  state.waits = attempt->waits_for_drain() ? state.waits + 1 : 0;
   if (*step == CoreRecycle::Step::going) {
     ++recycling.account.recycles;
     recycling.account.slow += attempt->slow();

@@ -198,14 +198,13 @@ Access Delivery::deliver(const ControlSample& snap, uint64_t now_ns) {
   if (const Access a = reader.logs({reads.data(), fetched.size()}); a != Access::ok) return a;
   const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = reader.now_ns() - begun_ns;
   const bool interrupted = took_ns > 2 * lines * dev.line_ns + timing::kLandedNs;
-  dev.note_line(took_ns / lines);
+  dev.line_ns = (3 * dev.line_ns + std::min(took_ns / lines, 2 * dev.line_ns + timing::kLandedNs)) / 4;
   const auto stands = same_epoch(snap, fetched, slot, interrupted);
   if (!stands) return stands.error();
   if (!*stands) note_reset(false);
   // Delayed for so long that an epoch may have passed: polled again.
   const bool held_up = reader.now_ns() - snap.read_time_ns > timing::kPollDeadlineNs;
   if (held_up) ++dev.counters.missed_poll_deadlines;
-  core.visits.at_once = held_up;
   const auto joined =
       prove_same_epoch({.counters_not_back = *stands, .canaries_intact = *stands, .in_time = !held_up});
   if (!joined) return Access::ok;
@@ -215,7 +214,6 @@ Access Delivery::deliver(const ControlSample& snap, uint64_t now_ns) {
   for (const Fetched& f : fetched) accept(f, slot, snap, now_ns, *joined, spans);
   if (proven) core.polls.proven_ns = snap.read_time_ns;
   if (spans.empty()) return Access::ok;
-  core.visits.at_once = std::any_of(fetched.begin(), fetched.end(), [](const Fetched& f) { return f.cut; });
   announce_names();
   const Publisher::Span& last = spans.back();
   publisher.publish_words(slot, last.data_offset + round8(4ull * last.word_count),

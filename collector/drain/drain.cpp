@@ -78,7 +78,6 @@ void Drain::report_losses() {
 
 Access Drain::poll_and_reschedule(CoreState& core, uint64_t now_ns) {
   bool news = false;
-  core.visits.at_once = false;
   const Access result = CoreMachine(part(core)).visit(now_ns, news);
   report_losses();
   if (result == Access::gone) return result;
@@ -93,7 +92,6 @@ Access Drain::poll_and_reschedule(CoreState& core, uint64_t now_ns) {
   if (core.tile.kind != markers::CoreKind::tensix) core.visits.interval_ns = options.ethernet_interval_ns;
   if (core.recycling.under_way)
     core.visits.interval_ns = core.recycling.under_way->pause_ns(options.busy_interval_ns);
-  if (core.visits.at_once) core.visits.interval_ns = 0;
   core.visits.due_ns = now_ns + core.visits.interval_ns;
   return result;
 }

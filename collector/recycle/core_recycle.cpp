@@ -114,16 +114,7 @@ Expected<CoreRecycle::Step> CoreRecycle::arm(std::vector<uint32_t>& baseline) {
   const bool urgent = std::any_of(before_.index.begin(), before_.index.end(),
                                   [&](uint32_t index) { return static_cast<double>(index) >= most; });
   if (!before_.idle() && !urgent) return Step::not_now;
-  waits_for_drain_ = core_.may_wait && much_is_unread();
-  return waits_for_drain_ ? Expected<Step>(Step::not_now) : clear();
-}
-
-// What is unread at the store is lost where the new lap reaches it before RESOLVE. What was read cannot be.
-bool CoreRecycle::much_is_unread() const {
-  if (before_.runs_after > core_.runs + deps_.limits.unread_runs) return true;
-  for (uint32_t r = 0; r < core_.core.riscs; ++r)
-    if (before_.index[r] > core_.lanes[r].pos + 2 * deps_.limits.keep_clear_words) return true;
-  return false;
+  return clear();
 }
 
 // The time that a request to an emulated card takes is not the card's; behind a slow link everything takes longer.
@@ -234,16 +225,7 @@ Expected<CoreRecycle::Step> CoreRecycle::step_on() {
   return Step::going;
 }
 
-// A few samples in a row: a pause between them may become long on a busy host, and the core is not drained meanwhile.
 Expected<CoreRecycle::Step> CoreRecycle::settle() {
-  for (int i = 1; i < kSettleTries; ++i) {
-    const Expected<Step> step = settle_once();
-    if (!step || *step != Step::going || phase_ != Phase::settle) return step;
-  }
-  return settle_once();
-}
-
-Expected<CoreRecycle::Step> CoreRecycle::settle_once() {
   const Expected<ControlSample> s = sample_control();
   if (!s) return failed(s.error());
   if (gone_back(*s)) return end(Step::rewound, {});
@@ -375,26 +357,9 @@ CoreRecycle::Step CoreRecycle::choose() {
     }
     return Step::resolved;
   }
+  if (deps_.reader.now_ns() - resolve_since_ns_ < deps_.limits.patience_ns) return Step::going;
   why_ = missing;
-  bool overtook = false;
-  for (uint32_t r = 0; r < core_.core.riscs; ++r)
-    overtook = overtook || (found[r].empty() && lap_overtook(r));
-  const bool patient = deps_.reader.now_ns() - resolve_since_ns_ < deps_.limits.patience_ns;
-  return patient && !overtook ? Step::going : Step::surprise;
-}
-
-// Waiting does not bring back what a new lap was written over.
-bool CoreRecycle::lap_overtook(uint32_t r) const {
-  const RecycleLane& lane = core_.lanes[r];
-  if (!(cleared_ >> r & 1) || counts_.index[r] <= lane.pos) return false;
-  LaneCase one;
-  one.lane = lane.lane;
-  one.ceiling = deps_.ceiling();
-  one.digest = lane.digest;
-  one.pos = lane.pos;
-  one.index_after = counts_.index[r];
-  one.front = result_.front[r];
-  return is_one_lap(one);
+  return Step::surprise;
 }
 
 // A core that acted on a cached index has come back to the old place since counts_.

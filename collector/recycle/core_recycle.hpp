@@ -25,13 +25,9 @@ struct RecycleLimits {
       50'000'000;                // the place of a core that lacks frames; the core is not drained meanwhile
   uint64_t rest_ns = 5'000'000;  // of a core after a recycle, while its log is not filled to any_moment_fill
   uint32_t keep_clear_words = 520;  // of a lane's end: the longest frame
-  uint32_t unread_runs = 2;         // at a store, but for a core of which more come at every visit
-  uint32_t waits_at_most =
-      32;  // visits in a row that leave the store to the next one, so that it finds less unread
-  uint32_t finds_at_least = 8;  // tries to find a place, however long the collector is kept waiting meanwhile
-  double least_fill = 0.25;     // of a lane, already read
-  double any_moment_fill = 0.70;  // below it only where no finish is under way
-  bool resolve = true;            // false: every crossing is taken for clean (tests show what that does)
+  double least_fill = 0.25;         // of a lane, already read
+  double any_moment_fill = 0.70;    // below it only where no finish is under way
+  bool resolve = true;              // false: every crossing is taken for clean (tests show what that does)
 };
 
 // A lane as the drain has it when a recycle begins.
@@ -48,8 +44,6 @@ struct RecycleCore {
   size_t place = 0;  // of the writer's
   std::array<RecycleLane, device::kMaxRiscs> lanes;
   uint32_t capacity = 0;  // words of a lane
-  uint32_t runs = 0;      // RUN_COUNTER before the indices up to which was read, at most
-  bool may_wait = false;  // for what is unread
 };
 
 class CoreRecycle {
@@ -105,8 +99,6 @@ class CoreRecycle {
   // Frames may be missing in front of those of each lane whose verdict is found_again; why().
   bool lacks_frames() const { return lacks_frames_; }
   bool only_finds_place() const { return only_finds_place_; }
-  // Step::not_now: the drain should take what is unread first.
-  bool waits_for_drain() const { return waits_for_drain_; }
 
  private:
   struct ControlSample {
@@ -125,7 +117,6 @@ class CoreRecycle {
   card::Expected<Step> arm(std::vector<uint32_t>& baseline);
   card::Expected<Step> step_on();
   card::Expected<Step> settle();
-  card::Expected<Step> settle_once();
   card::Expected<Step> resolve();
   card::Access read_places();
   card::Expected<Step> lose_place(std::string why);
@@ -135,8 +126,6 @@ class CoreRecycle {
   bool ends_with_brisc(uint32_t risc) const;
   bool may_drop(uint32_t index) const { return index + deps_.limits.keep_clear_words > core_.capacity; }
   bool is_full(uint32_t risc) const;
-  bool much_is_unread() const;
-  bool lap_overtook(uint32_t risc) const;
   FrameRange allowed(uint32_t risc) const;
   FrameRange crossing() const;
   Step choose();  // resolved: result_ holds the one reading that fits; going: words have yet to land
@@ -167,9 +156,7 @@ class CoreRecycle {
   bool slow_ = false, crossed_ = false;
   bool lacks_frames_ = false;      // counts and places do not fit: each lane's place is looked for
   bool only_finds_place_ = false;  // nothing was cleared
-  bool waits_for_drain_ = false;
   uint64_t lost_place_ns_ = 0;
-  uint32_t finds_ = 0;
   uint32_t find_risc_ = 0;  // the lane that is being read
   Result result_;
   std::string why_;

@@ -11,9 +11,7 @@ using card::Access;
 using card::Expected;
 using card::failed;
 
-// Of a core's logs in one step, while other cores wait for it: at least so many words, and what more can be read in the time.
-constexpr uint32_t kFindWords = 4096;
-constexpr uint64_t kFindStepNs = 300'000;
+constexpr uint32_t kFindWords = 4096;  // of a core's logs in one step: other cores wait for it
 
 }  // namespace
 
@@ -36,31 +34,27 @@ Expected<CoreRecycle::Step> CoreRecycle::lose_place(std::string why) {
 }
 
 Expected<CoreRecycle::Step> CoreRecycle::not_found() {
-  const bool in_time = deps_.reader.now_ns() - lost_place_ns_ < deps_.limits.find_within_ns;
-  if (++finds_ < deps_.limits.finds_at_least || in_time) return Step::going;
+  if (deps_.reader.now_ns() - lost_place_ns_ < deps_.limits.find_within_ns) return Step::going;
   return end(Step::surprise, why_);
 }
 
 // The words up to an index only change when it goes back: they are read a piece a step.
 Expected<bool> CoreRecycle::read_on() {
-  const uint64_t begun_ns = deps_.reader.now_ns();
-  for (uint32_t budget = kFindWords; find_risc_ < core_.core.riscs;) {
+  uint32_t budget = kFindWords;
+  for (; find_risc_ < core_.core.riscs; ++find_risc_) {
     std::vector<uint32_t>& words = result_.front[find_risc_];
     const uint32_t end = std::min(counts_.index[find_risc_], core_.capacity) & ~1u;
     const auto from = static_cast<uint32_t>(words.size());
-    if (from >= end) {
-      ++find_risc_;
-      continue;
-    }
-    if (budget == 0 && deps_.reader.now_ns() - begun_ns >= kFindStepNs) return false;
-    if (budget == 0) budget = kFindWords;
+    if (from >= end) continue;
     const uint32_t count = std::min(budget, end - from);
+    if (count == 0) return false;
     std::vector<uint64_t> raw(count / 2);
     if (const Access a = deps_.reader.log(core_.core, find_risc_, from, raw); a != Access::ok)
       return failed(a);
     const auto* begin = reinterpret_cast<const uint32_t*>(raw.data());
     words.insert(words.end(), begin, begin + count);
     budget -= count;
+    if (from + count < end) return false;
   }
   return true;
 }

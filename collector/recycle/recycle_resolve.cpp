@@ -55,11 +55,6 @@ class Resolving {
     return std::move(found_);
   }
 
-  bool is_one_lap() const {
-    const auto lap = exact_chain(c_.front, 0, c_.index_after, c_.digest);
-    return lap && lap->frames.size() > 1;
-  }
-
   std::optional<LaneOutcome> found_again() {
     LaneOutcome o;
     o.verdict = Verdict::found_again;
@@ -261,10 +256,6 @@ const char* to_string(Verdict verdict) {
 
 std::vector<LaneOutcome> possible_outcomes(const LaneCase& lane) {
   return Resolving(lane).run();
-}
-
-bool is_one_lap(const LaneCase& lane) {
-  return Resolving(lane).is_one_lap();
 }
 
 std::optional<LaneOutcome> place_found_again(const LaneCase& lane) {

@@ -67,9 +67,6 @@ struct LaneOutcome {
 // Exactly one is the answer. None: words have not landed, or something happened that cannot.
 std::vector<LaneOutcome> possible_outcomes(const LaneCase& lane);
 
-// The front of a cleared lane is new frames up to its index, and more than the one that a torn frame leaves there.
-bool is_one_lap(const LaneCase& lane);
-
 // A lane whose words before an index are not known to be those of one lap: no outcome fitted, or the log was full. `front`: the log
 // from word 0 to `index_after`, at a control sample without a finish under way, landed. The answer: the new frames that end at
 // the index, each behind the other. Whatever else the lane pushed since its last frame was taken, was pushed before them, so that one

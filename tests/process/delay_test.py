@@ -113,7 +113,7 @@ def ignored():
     h.check("the workload ignores the delays" in err, err)
     report = reported(h.work("ignored"))
     h.check(report["ignores_delays"] and report["effects"] == [] and report["valid"] == 4, f"{report}")
-    h.check(report["invalid"][0]["runs"] == 4 and "(1,1) that no such transaction waited" in report["invalid"][0]["why"], f"{report['invalid']}")
+    h.check(report["invalid"][0]["runs"] == 4 and "of (1,1) no such transaction waited" in report["invalid"][0]["why"], f"{report['invalid']}")
     path, _ = plan(WORKLOAD, ["20,0"])
     made(path, h.work("absent"), code=1)
     h.check("the card has no core (20,0)" in reported(h.work("absent"))["invalid"][0]["why"], "a core that the card lacks")

@@ -42,7 +42,7 @@ def remains_of_root():
     code, _, err = as_nobody("ttexport", "--from", "live:emu-" + name)
     h.check(code == 3 and "belongs to root" in err and "--group" in err, f"reading what root left: {code} {err}")
     code, out, err = as_nobody("ttcollect", "clean")
-    h.check(code == 0 and f"live:emu-{name}.0 belongs to root and stays" in out, f"clean of another user: {code} {out} {err}")
+    h.check(code == 0 and f"live:emu-{name}.0 belongs to root and is not removed" in out, f"clean of another user: {code} {out} {err}")
     code, out, _ = as_nobody("ttcollect", "list")
     h.check(code == 0 and f"live:emu-{name}.0" in out, f"list of another user: {code} {out}")
 

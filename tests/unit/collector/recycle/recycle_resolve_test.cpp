@@ -141,17 +141,6 @@ LaneCase lost(const Words& log) {
   return c;
 }
 
-// Only then does waiting bring nothing back. A torn frame leaves one frame at the front.
-TEST(RecyclePlace, a_front_of_more_than_one_frame_up_to_the_index_is_one_lap) {
-  const auto one_lap = [](const Words& log) { return is_one_lap(lost(log)); };
-  EXPECT_TRUE(one_lap(late(6, 2000) + late(7, 3000)));
-  EXPECT_FALSE(one_lap(late(6, 2000)));
-  EXPECT_FALSE(one_lap({}));
-  EXPECT_FALSE(one_lap(late(6, 2000) + late(3, 700)));          // the hole's old bytes
-  EXPECT_FALSE(one_lap(late(6, 2000) + late(7, 3000, false)));  // it has not landed
-  EXPECT_FALSE(one_lap(late(6, 2000) + Words(12, 0)));
-}
-
 TEST(RecyclePlace, a_lap_that_ran_over_the_old_place_is_taken_from_its_first_frame_on) {
   const Words log = late(6, 2000) + late(7, 3000) + late(8, 4000);
   const auto found = place_found_again(lost(log));

@@ -230,35 +230,6 @@ TEST_F(Recycling, finds_the_place_of_a_core_again_whose_log_ran_over) {
   EXPECT_LE(totals.never_found, totals.runs / 25);
 }
 
-// A collector that is held up in the middle of visits: the drain reads what came meanwhile before it stores, since the new lap could reach
-// it. Without that rule the same worlds have to recover it from the old place.
-TEST_F(Recycling, reads_what_is_unread_before_it_stores) {
-  struct HeldUp : World {
-    Step before_load() override { return {++loads % 61 == 0 ? 300u : 0u, 0}; }
-    Step between_looks(bool recycling) override { return {recycling ? 200u : 60u, 0}; }
-    uint64_t loads = 0;
-  };
-  const auto recovered = [&](uint32_t waits_at_most) {
-    totals = {};
-    for (uint64_t seed = 1; seed <= 20; ++seed) {
-      HeldUp world;
-      world.loads = 5 * seed;
-      Recycled::Options o;
-      o.core.seed = seed;
-      o.core.launches = 200;
-      o.core.payload = true;
-      o.within_bound = false;
-      o.limits.waits_at_most = waits_at_most;
-      check(o, world, "seed " + std::to_string(seed));
-    }
-    std::cout << totals.text() << "\n";
-    return totals.recovered;
-  };
-  const uint64_t without = recovered(0), with = recovered(collect::RecycleLimits{}.waits_at_most);
-  EXPECT_GT(without, 100u);
-  EXPECT_LT(with, without / 2);
-}
-
 // A core is not recycled again and again: it rests, but not while its log fills up.
 TEST_F(Recycling, rests_between_two_recycles_of_a_core) {
   constexpr uint64_t kWorlds = 10;
