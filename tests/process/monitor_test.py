@@ -134,8 +134,10 @@ def plain():
         os.environ.update(variables)
         code, text, err = h.run("ttmon", live, "--once")
         h.check(code == 0 and not err and "\x1b" not in text, f"{code} {err} {text!r}")
-        for part in ("programs/s", "clock bound", "nothing lost\n", "zones", "program ", f"pid {collector.pid}  live\n"):
+        for part in ("programs/s", "clock bound", "nothing lost\n", "zones", f"pid {collector.pid}  live\n"):
             h.check(part in text, f"no {part!r}: {text}")
+        # The host side of another workload on this machine may give names to ops of this card.
+        h.check(re.search(r"^(program \d|ops )", text, re.MULTILINE), f"no programs and no ops: {text}")
     os.environ.pop("COLUMNS")
     h.check(all(ord(c) < 128 for c in text) or "UTF-8" in os.environ.get("LC_ALL", os.environ.get("LANG", "")), f"{text!r}")
 
