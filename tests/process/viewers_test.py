@@ -631,7 +631,7 @@ def tracy_slow():
     code, _, err = h.finish(collector)
     h.check(code == 0, f"ttcollect ended with {code}: {err}")
     told = [text for _, _, text, _ in slow.messages if "too slow" in text]
-    h.check(told and len(slow.zones) > 1000, f"{len(slow.zones)} zones, and of the loss is reported {told}")
+    h.check(told and len(slow.zones) > 1000, f"{len(slow.zones)} zones; reported of the loss: {told}")
     print(f"{len(slow.zones)} zones; {told[-1]}")
 
 
