@@ -65,6 +65,19 @@ class CoresOfPrograms {
   size_t entries_ = 0;
 };
 
+// An object of the page whose keys are distinct. nlohmann's ordered object compares each new key with all it has; this one appends.
+class DistinctKeys {
+ public:
+  void add(std::string key, json value) {
+    static_cast<std::vector<json::object_t::value_type>&>(object_).emplace_back(std::move(key),
+                                                                                 std::move(value));
+  }
+  json taken() { return json(std::move(object_)); }
+
+ private:
+  json::object_t object_;
+};
+
 class HtmlReport : public Report {
  public:
   void options(CLI::App& command) override {
@@ -109,10 +122,10 @@ class HtmlReport : public Report {
     data["title"] = title_.empty() ? name : title_;
     data["subtitle"] = subtitle(run, report);
     data["cards"] = summary_cards(run, report, clocks);
-    put_ops(report, run, data);
+    put_ops(report, data);
     put_cores(heat, run, cores, data);
     put_timeline(
-        keeper, run, clocks, page_clocks.time, host, [&](const DeviceOp& op) { return index_of(op, data); },
+        keeper, run, clocks, page_clocks.time, host, [&](const DeviceOp& op) { return index_of(op); },
         [&](int64_t row) { return name_of(report, row); }, data);
     data["kernels"] = kernels(stats, run);
     data["steps"] = steps(table);
@@ -133,7 +146,7 @@ class HtmlReport : public Report {
     return text;
   }
 
-  static void put_ops(const OpReport& report, const Run&, json& data) {
+  void put_ops(const OpReport& report, json& data) {
     data["opkeys"] = {"id",   "total",  "name",     "device", "us",     "gap",       "cores",
                       "dram", "flops",  "fidelity", "limit",  "waits",  "imbalance", "nokernel",
                       "rule", "shares", "call",     "sign",   "process"};
@@ -147,22 +160,22 @@ class HtmlReport : public Report {
                      r.limit.why, r.waits.why, r.op.call_count ? json(*r.op.call_count) : json(nullptr),
                      r.op.signpost() ? 1 : 0, r.op.process});
     data["ops"] = std::move(ops);
-    data["opindex"] = nullptr;
-    size_t index = 0;
-    json at = json::object();
+    int64_t index = 0;
     for (const ReportRow& r : report.rows) {
       if (r.op.call_count)
-        at[key(r.op.device.value_or(0), *r.op.call_count, r.op.session.value_or(0))] = index;
+        row_of_[{r.op.device.value_or(0), *r.op.call_count, r.op.session.value_or(0)}] = index;
       ++index;
     }
-    data["opindex"] = std::move(at);
+    DistinctKeys at;
+    for (const auto& [op, row] : row_of_) {
+      const auto& [device, id, session] = op;
+      at.add(std::to_string(device) + "/" + std::to_string(id) + "/" + std::to_string(session), row);
+    }
+    data["opindex"] = at.taken();
   }
-  static std::string key(uint32_t device, uint64_t id, uint32_t session) {
-    return std::to_string(device) + "/" + std::to_string(id) + "/" + std::to_string(session);
-  }
-  static int64_t index_of(const DeviceOp& op, const json& data) {
-    const auto it = data["opindex"].find(key(op.launch.chip, op.launch.host_id, op.session));
-    return it == data["opindex"].end() ? -1 : it->get<int64_t>();
+  int64_t index_of(const DeviceOp& op) const {
+    const auto it = row_of_.find({op.launch.chip, op.launch.host_id, op.session});
+    return it == row_of_.end() ? -1 : it->second;
   }
 
   // Empty if the host's side did not send it.
@@ -172,7 +185,7 @@ class HtmlReport : public Report {
     return code.starts_with("program ") ? std::string() : code;
   }
 
-  static void put_cores(const HeatMap& heat, const Run& run, const CoresOfPrograms& programs, json& data) {
+  void put_cores(const HeatMap& heat, const Run& run, const CoresOfPrograms& programs, json& data) const {
     json cores = json::array();
     std::map<std::tuple<uint32_t, uint8_t, uint8_t>, size_t> place;
     for (const auto& [chip, grid] : heat.chips())
@@ -181,10 +194,10 @@ class HtmlReport : public Report {
         const auto ns = [mhz = run.mhz(chip)](uint64_t cycles) { return cycles * 1000 / mhz; };
         cores.push_back({chip, at.first, at.second, ns(h.time), ns(h.wait), ns(h.behind), ns(h.start)});
       }
-    json by_op = json::object();
+    std::map<int64_t, json> by_row;
     for (const DeviceOp& op : run.ops) {
       const auto* list = programs.of(op.launch);
-      const int64_t index = index_of(op, data);
+      const int64_t index = index_of(op);
       if (!list || index < 0) continue;
       json flat = json::array();
       for (const auto& c : *list) {
@@ -192,10 +205,12 @@ class HtmlReport : public Report {
         flat.push_back(to_ns(c.took, run.mhz(op.launch.chip)));
         flat.push_back(to_ns(c.start, run.mhz(op.launch.chip)));
       }
-      by_op[std::to_string(index)] = std::move(flat);
+      by_row[index] = std::move(flat);
     }
     data["cores"] = std::move(cores);
-    data["opcores"] = std::move(by_op);
+    DistinctKeys by_op;
+    for (auto& [row, flat] : by_row) by_op.add(std::to_string(row), std::move(flat));
+    data["opcores"] = by_op.taken();
   }
 
   static json kernels(const ZoneStats& stats, const Run& run) {
@@ -259,6 +274,7 @@ class HtmlReport : public Report {
   RunOptions options_;
   ReportOptions report_options_;
   std::string output_, title_;
+  std::map<std::tuple<uint32_t, uint64_t, uint32_t>, int64_t> row_of_;  // device, host id, session
   size_t most_zones_ = 100'000;
 };
 
