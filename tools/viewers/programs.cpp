@@ -132,6 +132,14 @@ Program Programs::closed(Open&& open) {
 }
 
 std::vector<Program> Programs::settled(uint64_t until_ns) {
+  return taken(until_ns, kRounds);
+}
+
+std::vector<Program> Programs::ended(uint64_t until_ns) {
+  return taken(until_ns, 0);
+}
+
+std::vector<Program> Programs::taken(uint64_t until_ns, uint64_t rounds) {
   std::vector<Program> done;
   const bool all = until_ns == ~uint64_t{0};
   uint64_t too_old = 0;
@@ -143,7 +151,7 @@ std::vector<Program> Programs::settled(uint64_t until_ns) {
   }
   for (auto it = open_.begin(); it != open_.end();) {
     const uint64_t end_ns = it->second.is.end_ns;
-    const bool settled = end_ns <= until_ns && it->second.round + kRounds <= round_;
+    const bool settled = end_ns <= until_ns && it->second.round + rounds <= round_;
     if (!all && !settled && end_ns > too_old) {
       ++it;
       continue;

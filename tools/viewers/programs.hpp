@@ -45,6 +45,8 @@ class Programs {
   // Takes away what is settled and has ended before `until_ns`, and the older half where there are too many, by
   // begin. ~0: all there are.
   std::vector<Program> settled(uint64_t until_ns);
+  // The same after every lane was read up to `until_ns`, as by a reader of a live ring: without rounds, which a card of one core never has.
+  std::vector<Program> ended(uint64_t until_ns);
 
  private:
   struct Kernel {
@@ -59,6 +61,7 @@ class Programs {
   };
   Open& of(const FrameEvents& frame, uint32_t lane, std::optional<uint64_t> begin_ns);
   void count_rounds(uint32_t core);
+  std::vector<Program> taken(uint64_t until_ns, uint64_t rounds);
   static Program closed(Open&& open);
 
   std::unordered_map<uint64_t, Open> open_;                      // by number

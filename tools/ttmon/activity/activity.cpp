@@ -1,6 +1,9 @@
 #include "tools/ttmon/activity/activity.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "collector/program/json_text.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -15,6 +18,13 @@ std::vector<NamedSum> longest(std::vector<NamedSum> all, size_t most) {
                     [](const NamedSum& a, const NamedSum& b) { return a.sum.ns > b.sum.ns; });
   all.resize(static_cast<size_t>(rows));
   return all;
+}
+
+// 0: the session's description has none.
+uint64_t workload_pid_in(std::span<const char> session) {
+  const auto j = program::json_value({session.data(), session.size()});
+  const nlohmann::json::json_pointer at("/environment/workload/pid");
+  return j.is_object() && j.contains(at) && j[at].is_number_unsigned() ? j[at].get<uint64_t>() : 0;
 }
 
 }  // namespace
@@ -95,7 +105,7 @@ const std::string* TimeSums::name_of(const ProgramKey& key) const {
 void TimeSums::settle(bool all) {
   const uint64_t until_ns = all ? ~uint64_t{0} : latest_ns_ - std::min(latest_ns_, kSettleNs);
   for (auto& [chip, open] : open_programs_)
-    for (const Program& p : open.settled(until_ns)) programs_[{chip, p.host_id}].add(p.end_ns - p.begin_ns);
+    for (const Program& p : open.ended(until_ns)) programs_[{chip, p.host_id}].add(p.end_ns - p.begin_ns);
   for (auto it = programs_.begin(); it != programs_.end();) {
     const std::string* const name = name_of(it->first);
     if (!name) {
@@ -151,6 +161,7 @@ ActivityReader::Stretch ActivityReader::read(uint64_t now_raw_ns, bool passed_ov
     if (next != shm::Reader::Next::chunk) break;
     pipeline_.push(chunk, sums_);
     const shm::ChunkHeader& h = shm::header_of(chunk);
+    if (h.kind == shm::ChunkKind::session) workload_pid_ = workload_pid_in(shm::body_of(chunk));
     if (h.kind != shm::ChunkKind::device_words) continue;
     stretch.any_words = true;
     if (!stretch.from_ns) stretch.from_ns = h.read_time_ns;
@@ -164,8 +175,7 @@ ActivityReader::Stretch ActivityReader::read(uint64_t now_raw_ns, bool passed_ov
 }
 
 Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64_t log_words,
-                              const OpNames* names) {
-  sums_.set_op_names(names);
+                              const NamesOf& names_of) {
   const uint64_t grown = reader_.tail() - reader_.position();
   const bool passed_over = grown > budget_bytes;
   if (passed_over) {
@@ -176,6 +186,7 @@ Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64
   read_bytes_ += std::min(grown, budget_bytes);
   const Stretch stretch = read(now_raw_ns, passed_over);
   last_look_ns_ = now_raw_ns;
+  sums_.set_op_names(names_of(workload_pid_));
   sums_.settle(!stretch.any_words);
   sums_.keep_longest_programs(kMostPrograms);
 

@@ -7,6 +7,7 @@
 // same small part of a CPU whatever the card records. `read_share` is the part of the ring's growth that was decoded.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -121,8 +122,9 @@ class ActivityReader {
   explicit ActivityReader(const std::string& live_name);
 
   // Decodes what came since the last sample, at most `budget_bytes` of it. `now_raw_ns`: CLOCK_MONOTONIC_RAW. `log_words`: of
-  // a lane's log, 0 where that is not known. `names`: of ops, may be null.
-  Activity look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64_t log_words, const OpNames* names);
+  // a lane's log, 0 where that is not known. `names_of`: names of ops by the workload's process number (0: not known); may return null.
+  using NamesOf = std::function<const OpNames*(uint64_t workload_pid)>;
+  Activity look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64_t log_words, const NamesOf& names_of);
   void clear() { sums_.clear(); }
 
  private:
@@ -136,6 +138,7 @@ class ActivityReader {
   shm::Reader reader_;
   Pipeline pipeline_;
   TimeSums sums_;
+  uint64_t workload_pid_ = 0;  // of the last session chunk
   uint64_t last_look_ns_ = 0;  // 0: there was none
   uint64_t grown_bytes_ = 0, read_bytes_ = 0;
 };

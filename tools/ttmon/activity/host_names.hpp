@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "shm/reader.hpp"
@@ -19,15 +19,23 @@ class LiveOpNames {
   // Attaches to segments that are new, and reads what they hold. Of the others it reads what came since the last call, at most so
   // many bytes of each, the newest.
   void look(uint64_t budget_bytes);
-  const OpNames& names() const { return tracks_.names(); }
+  // Names from the host side that belongs to a card: of the `ttcollect run` that started the card's collector, or of the process that
+  // holds the card (0: not known). Null if there is none. Valid until the next look().
+  const OpNames* of(int64_t collector_pid, uint64_t workload_pid) const;
 
  private:
+  struct HostSide {
+    explicit HostSide(shm::Reader of_segment) : reader(std::move(of_segment)) {}
+    shm::Reader reader;
+    bool read = false;
+    std::set<uint64_t> processes;  // of the workload
+    HostTracks tracks;
+  };
   void attach_new();
+  void read(HostSide& side);
 
-  std::map<uint64_t, shm::Reader> readers_;  // by session
-  std::set<uint64_t> seen_;                  // sessions that were read
+  std::map<uint64_t, HostSide> sides_;  // by session
   std::vector<uint64_t> chunk_;
-  HostTracks tracks_;
   HostWriter nowhere_;  // discards rows: only names are used
 };
 

@@ -126,6 +126,15 @@ TEST(Programs, settled_after_rounds) {
   EXPECT_LT(left, 6u) << "programs of earlier rounds were never settled";
 }
 
+// No other core comes between two launches of the only one.
+TEST(Programs, a_card_of_one_core_has_programs_before_its_end) {
+  SweptLaunches s;
+  for (uint32_t launch = 0; launch < 10; ++launch) s.launch(100 + launch, 1, 0, 1000 * (launch + 1), 50);
+  EXPECT_TRUE(s.programs.settled(9000).empty());
+  EXPECT_EQ(s.programs.ended(9000).size(), 8u);
+  EXPECT_EQ(s.programs.ended(~uint64_t{0}).size(), 2u);
+}
+
 // SweptLaunches are late and cores sit programs out: no launch is lost, none counts twice.
 TEST(Programs, random_sweeps_keep_every_launch) {
   const uint32_t seed = std::random_device{}();
