@@ -183,7 +183,9 @@ int trigger_command(const Options& o) {
   const Identity who = identity_of(o);
   const auto states = ask_states(bus, o, who);
   if (states.empty()) return report(Exit::kIncomplete, no_answer(bus, who));
-  std::set<std::string> ranks = ranks_in_stream(bus, who);
+  StoredRanks stored = ranks_in_stream(bus, who);
+  if (!stored.unreadable.empty()) report(Exit::kOk, silent_are_unknown(stored.unreadable));
+  std::set<std::string> ranks = std::move(stored.names);
   for (const AgentState& s : states) ranks.insert(s.who.name());
   int code = Exit::kOk;
   nlohmann::json list = nlohmann::json::array();

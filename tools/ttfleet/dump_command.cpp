@@ -179,6 +179,7 @@ nlohmann::json json_of(const std::vector<Answer>& answers, const std::vector<Gat
 struct Cut {
   std::vector<Answer> answers;
   std::set<std::string> silent;  // ranks of the job that did not answer, by name
+  std::string unreadable;        // why silent ranks may be unknown
   uint64_t last_ns = 0;          // CLOCK_MONOTONIC when the last one answered
 };
 
@@ -192,7 +193,8 @@ Cut cut_all(Bus& bus, const Options& o, const Identity& who, const Command& dump
   });
   auto stored = std::async(std::launch::async, [&] { return ranks_in_stream(bus, who); });
   const uint64_t silent_until = collect::monotonic_now_ns() + o.ahead_ns + std::max(o.timeout_ns, kSilentNs);
-  std::optional<std::set<std::string>> present, recent;
+  std::optional<std::set<std::string>> present;
+  std::optional<StoredRanks> recent;
   const auto arrived = [](auto& future) {
     return future.valid() && future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   };
@@ -206,13 +208,14 @@ Cut cut_all(Bus& bus, const Options& o, const Identity& who, const Command& dump
         if (arrived(roll_call)) present = roll_call.get();
         if (arrived(stored)) recent = stored.get();
         return present && recent && without_answer(*present, so_far).empty() &&
-               (now >= silent_until || without_answer(*recent, so_far).empty());
+               (now >= silent_until || without_answer(recent->names, so_far).empty());
       },
       o.ahead_ns + kCutNs);
   if (!present) present = roll_call.get();
   if (!recent) recent = stored.get();
-  recent->merge(*present);
-  cut.silent = without_answer(std::move(*recent), cut.answers);
+  recent->names.merge(*present);
+  cut.silent = without_answer(std::move(recent->names), cut.answers);
+  cut.unreadable = std::move(recent->unreadable);
   return cut;
 }
 
@@ -243,6 +246,7 @@ int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
   const std::vector<Answer>& answers = cut.answers;
   const size_t ranks = answers.size() + cut.silent.size();
   if (answers.empty()) return nothing_answers(bus, who);
+  if (!cut.unreadable.empty()) say(Exit::kOk, silent_are_unknown(cut.unreadable));
   const uint64_t cut_ns = cut.last_ns ? cut.last_ns - began : 0;
   int code = cut.silent.empty()
                  ? Exit::kOk

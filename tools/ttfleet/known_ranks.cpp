@@ -1,5 +1,7 @@
 #include "tools/ttfleet/known_ranks.hpp"
 
+#include <utility>
+
 #include "collector/program/printable.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -10,7 +12,7 @@ constexpr uint64_t kRecentNs = 15'000'000'000;
 
 }  // namespace
 
-std::set<std::string> ranks_in_stream(Bus& bus, const Identity& job) {
+StoredRanks ranks_in_stream(Bus& bus, const Identity& job) {
   std::set<std::string> ranks;
   const uint64_t since = collect::before(collect::host_clock_ns(CLOCK_REALTIME), kRecentNs);
   try {
@@ -25,10 +27,16 @@ std::set<std::string> ranks_in_stream(Bus& bus, const Identity& job) {
                         ranks.erase(state->who.name());
                       return true;
                     });
-  } catch (const BusError&) {
-    return {};  // no stream, or no permission: the ranks that answer are then all that are known
+  } catch (const BusError& e) {
+    return {{}, e.what()};
   }
-  return ranks;
+  return {std::move(ranks), {}};
+}
+
+std::string silent_are_unknown(const std::string& unreadable) {
+  return "the states of ranks cannot be read (" + program::printable(unreadable) +
+         "), so that a rank that does not answer is not named; the account needs permission for the stream's "
+         "consumers";
 }
 
 std::set<std::string> without_answer(std::set<std::string> ranks, const std::vector<Answer>& answers) {

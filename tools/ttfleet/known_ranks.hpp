@@ -11,9 +11,15 @@
 
 namespace ttc::fleet {
 
-// Names (Identity::name()) of the job's ranks whose last state of the past 15 s, three times the interval of states, is that of a
-// collector that runs. Empty where the stream cannot be read: an account may command without reading rows.
-std::set<std::string> ranks_in_stream(Bus& bus, const Identity& job);
+struct StoredRanks {
+  std::set<std::string> names;  // Identity::name()
+  // Why the stream cannot be read, as for an account that may command and not read rows; empty if it was read.
+  std::string unreadable;
+};
+// The job's ranks whose last state of the past 15 s, three times the interval of states, is that of a collector that runs.
+StoredRanks ranks_in_stream(Bus& bus, const Identity& job);
+// A sentence for the user of a command whose silent ranks may be unknown.
+std::string silent_are_unknown(const std::string& unreadable);
 
 // Those of `ranks` that none of the answers is of, and their names for a sentence.
 std::set<std::string> without_answer(std::set<std::string> ranks, const std::vector<Answer>& answers);

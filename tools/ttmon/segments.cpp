@@ -193,10 +193,9 @@ CardSample Segments::look_at(Attached& one, const LookFor& what) {
   if (!what.activity_budget) return s;
   try {
     if (!one.activity) one.activity = std::make_unique<ActivityReader>(info.live_name);
-    s.activity = one.activity->look(what.activity_budget / attached_.size(), collect::raw_now_ns(),
-                                    s.count(shm::Counter::log_words), [&](uint64_t workload_pid) {
-                                      return op_names_.of(info.writer_pid, workload_pid);
-                                    });
+    s.activity = one.activity->look(
+        what.activity_budget / attached_.size(), collect::raw_now_ns(), s.count(shm::Counter::log_words),
+        [&](uint64_t workload_pid) { return op_names_.of(info.writer_pid, workload_pid); });
   } catch (const shm::SegmentError&) {
     return s;  // it was removed meanwhile; the counters are those of the memory that is still mapped
   }

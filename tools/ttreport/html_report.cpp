@@ -70,7 +70,7 @@ class DistinctKeys {
  public:
   void add(std::string key, json value) {
     static_cast<std::vector<json::object_t::value_type>&>(object_).emplace_back(std::move(key),
-                                                                                 std::move(value));
+                                                                                std::move(value));
   }
   json taken() { return json(std::move(object_)); }
 

@@ -67,7 +67,10 @@ class Agent {
         publisher_(spool_, session_, next_epoch()),
         bus_(o.bus),
         clock_(bus_, publisher_, o.who),
-        sender_(bus_, spool_, publisher_, o.who, o.stream),
+        sender_(bus_, spool_, publisher_, o.who, o.stream,
+                [this] {
+                  if (collecting_) report_state();
+                }),
         host_segments_(live_names(o.from), host_),
         rows_(host_),
         orders_(
@@ -75,7 +78,10 @@ class Agent {
             [this](uint64_t op) { return host_.codes().name_of(op); }) {
     if (goes_on_) lost_between();
   }
-  ~Agent() { bus_.close(); }
+  ~Agent() {
+    sender_.stop();  // its thread calls state()
+    bus_.close();
+  }
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
@@ -135,16 +141,18 @@ class Agent {
     if (now < next_batch_ns_) return;
     next_batch_ns_ = now + kBatchNs;
     host_segments_.find();
+    note_op_names();
+    if (now >= next_state_ns_) {
+      next_state_ns_ = now + kStateNs;
+      report_state();
+    }
     publisher_.flush();
     sender_.wake();
     orders_.send_progress();
-    note_op_names();
-    if (now < next_state_ns_) return;
-    next_state_ns_ = now + kStateNs;
-    report_state();
   }
 
-  // The latest state is complete, so a state that is not stored is not sent again. The sender's thread waits for its own answers.
+  // The latest state is complete, so a state that is not stored is not sent again. The first one of a connection precedes its rows in the
+  // stream: a rank that has rows there is known to commands, even if it is stopped at once.
   void report_state() { bus_.publish(rows_subject(o_.who, "state"), to_text(state())); }
 
   // The dictionary belongs to the reader's thread; states are requested on others.
@@ -196,6 +204,7 @@ class Agent {
   const ttcollect_options options_;
   tools::TableReader reader_;
   Publisher publisher_;
+  std::atomic<bool> collecting_{false};  // true only while all members exist
   Bus bus_;
   ClockKeeper clock_;
   Sender sender_;
@@ -205,7 +214,6 @@ class Agent {
   mutable std::mutex names_mutex_;
   std::vector<std::string> op_names_;  // with names_mutex_
   Orders orders_;
-  std::atomic<bool> collecting_{false};
   uint64_t next_batch_ns_ = 0, next_state_ns_ = 0, stop_until_ns_ = 0, missed_bytes_ = 0;
   uint64_t last_read_ns_ = collect::raw_now_ns();
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 namespace ttc::fleet {
 namespace {
@@ -17,12 +18,21 @@ size_t index_of(RowKind kind) {
 
 }  // namespace
 
-Sender::Sender(Bus& bus, Spool& spool, Publisher& publisher, const Identity& who, const StreamLimits& limits)
-    : bus_(bus), spool_(spool), publisher_(publisher), who_(who), limits_(limits), thread_([this] {
-        run();
-      }) {}
+Sender::Sender(Bus& bus, Spool& spool, Publisher& publisher, const Identity& who, const StreamLimits& limits,
+               std::function<void()> prepared)
+    : bus_(bus),
+      spool_(spool),
+      publisher_(publisher),
+      who_(who),
+      limits_(limits),
+      prepared_(std::move(prepared)),
+      thread_([this] { run(); }) {}
 
 Sender::~Sender() {
+  stop();
+}
+
+void Sender::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -90,6 +100,7 @@ bool Sender::prepare() {
     last_[index_of(kind)] = parse_batch_name(id->substr(id->find(':') + 1));
   }
   prepared_for_ = connection;
+  prepared_();
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,10 +19,14 @@ namespace ttc::fleet {
 
 class Sender {
  public:
-  Sender(Bus& bus, Spool& spool, Publisher& publisher, const Identity& who, const StreamLimits& limits);
+  // `prepared`: called on the sender's thread for each connection, once the stream exists and before a row is sent.
+  Sender(Bus& bus, Spool& spool, Publisher& publisher, const Identity& who, const StreamLimits& limits,
+         std::function<void()> prepared);
   ~Sender();
 
   void wake();
+  // Ends the thread; what is spooled stays for the next agent.
+  void stop();
   // To be called after the last batch: sends the rest, within the given time. True if all of it is stored.
   bool finish(uint64_t linger_ns);
 
@@ -44,6 +49,7 @@ class Sender {
   Publisher& publisher_;
   const Identity who_;
   const StreamLimits limits_;
+  const std::function<void()> prepared_;
   std::atomic<uint64_t> stored_{0}, dropped_{0};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
