@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import harness as h
+from doctor_findings import environment, ids_of, only_there, python
 
 MISSPELT = {
     "TT_METAL_DEVICE_PROFLER": "TT_METAL_DEVICE_PROFILER",
@@ -38,11 +39,6 @@ MISSPELT = {
 GUIDE = {"TT_METAL_WATCHER_NOINLINE": "1", "TT_METAL_WATCHER_DEBUG_DELAY": "10", "TT_METAL_READ_DEBUG_DELAY_CORES": "0,0",
          "TT_METAL_WRITE_DEBUG_DELAY_CORES": "0,0", "TT_METAL_READ_DEBUG_DELAY_RISCVS": "BR",
          "TT_METAL_WRITE_DEBUG_DELAY_RISCVS": "BR"}
-
-
-def environment(**variables):
-    plain = {k: v for k, v in os.environ.items() if not k.upper().startswith(("TT_METAL", "TTMETAL", "TRACY"))}
-    return {**plain, **variables}
 
 
 def card(**variables):
@@ -129,14 +125,6 @@ def stopped():
         h.check(words in out, f"'{words}' is not in: {out}")
     end(process)
     end(other_process)
-
-
-def python(program, *arguments, **variables):
-    """A process of ours that ends with its input, and at the end of the test in any case."""
-    process = subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, env=environment(**variables))
-    h._running.append(process)
-    return process
 
 
 # A process with a Tracy client, as far as the kernel shows one: its library is mapped, it listens or not, and what it announces is in
@@ -323,19 +311,6 @@ def machine():
     h.check(code == 1 and "0000:01:00.0 has no driver" in out and "modprobe tenstorrent" in out, f"{code} {out}")
 
 
-def ids_of(inside, code=None):
-    """The findings of the machine itself, as the doctor inside of a command reports them."""
-    got, out, err = h.finish(h.start("ttcollect", "doctor", "--json", inside=inside))
-    h.check(got in (0, 1) and not err, f"{inside}: exit {got}: {err}")
-    return {f["id"] for f in json.loads(out)["findings"] if not f["pid"]}
-
-
-def only_there(found, inside, beside, what):
-    """`found` is a finding inside, and none beside it."""
-    h.check(found in ids_of(inside), f"{what}: {found} is not among {ids_of(inside)}")
-    h.check(found not in beside, f"{found} is a finding without {what}")
-
-
 # Runs its arguments where io_uring_setup(2) is not permitted, as container runtimes have it.
 NO_IO_URING = """
 import ctypes, os, struct, sys
@@ -401,75 +376,9 @@ def limits():
         print(f"no control group could be made for: {', '.join(missing)}")
 
 
-# Mounts a tree of files over what the kernel shows, in a mount namespace of its own, and runs the rest there: what is read is read by its
-# own path.
-OVER = """
-for place in sys/bus/pci/devices sys/class sys/module sys/devices/system/cpu dev; do mount --rbind "$0/$place" "/$place"; done
-exec "$@"
-"""
-
-
-def cards():
-    """Power, heat, links, drivers, CPUs near a card: each by a file that changes in a mount namespace, read through the kernel's own paths."""
-    if os.getuid() != 0:
-        print("mounting over /sys needs root: cards in a namespace were not tried")
-        return
-    root, n = h.work("namespace"), "/sys/class/tenstorrent/tenstorrent!0/"
-    pci, cpu = "/sys/bus/pci/devices/0000:01:00.0/", f"/sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0))}/"
-
-    def put(path, text):
-        os.makedirs(os.path.dirname(root + path), exist_ok=True)
-        with open(root + path, "w") as file:
-            file.write(text)
-
-    everywhere = ",".join(map(str, sorted(os.sched_getaffinity(0))))
-    healthy = {pci + "vendor": "0x1e52\n", pci + "device": "0xb140\n", pci + "numa_node": "0\n", pci + "local_cpulist": everywhere + "\n",
-               pci + "current_link_speed": "16.0 GT/s PCIe\n", pci + "max_link_speed": "16.0 GT/s PCIe\n",
-               pci + "current_link_width": "16\n", pci + "max_link_width": "16\n",
-               pci + "hwmon/hwmon0/temp1_input": "60000\n", pci + "hwmon/hwmon0/temp1_max": "90000\n",
-               pci + "hwmon/hwmon0/power1_input": "80000000\n", pci + "hwmon/hwmon0/power1_max": "300000000\n",
-               n + "tt_aiclk": "1350\n", n + "tt_therm_trip_count": "0\n", "/sys/module/tenstorrent/version": "2.10.0\n",
-               cpu + "cpufreq/scaling_governor": "performance\n", cpu + "cpuidle/state3/name": "C6\n", cpu + "cpuidle/state3/latency": "30\n",
-               cpu + "cpuidle/state3/disable": "0\n", "/dev/tenstorrent/0": "", "/dev/null": ""}
-    for path, text in healthy.items():
-        put(path, text)
-    os.makedirs(root + "/dev/shm")
-    os.symlink("../drivers/tenstorrent", root + pci + "driver")
-    os.symlink("../../../bus/pci/devices/0000:01:00.0", root + n + "device")
-    inside = ("unshare", "--mount", "--propagation", "private", "sh", "-ec", OVER, root)
-    plain = ids_of(inside)
-    for found, changes in (
-            ("throttled", {pci + "hwmon/hwmon0/power1_input": "300000000\n"}),
-            ("throttled", {pci + "hwmon/hwmon0/temp1_input": "90500\n"}),
-            ("thermal-trip", {n + "tt_therm_trip_count": "1\n"}),
-            ("link-below-best", {pci + "current_link_speed": "2.5 GT/s PCIe\n"}),
-            ("link-below-best", {pci + "current_link_width": "4\n"}),
-            ("firmware-stands-still", {n + "tt_heartbeat": "12345\n"}),
-            ("cpu-governor", {cpu + "cpufreq/scaling_governor": "powersave\n"}),
-            ("deep-idle", {cpu + "cpuidle/state3/latency": "133\n"}),
-            ("far-from-card", {pci + "numa_node": "1\n", pci + "local_cpulist": "1000-1007\n"}),
-            ("driver-too-old", {"/sys/module/tenstorrent/version": "1.34\n"}),
-            ("driver-lacks", {"/sys/module/tenstorrent/version": "2.4.1\n"})):
-        for path, text in changes.items():
-            put(path, text)
-        only_there(found, inside, plain, f"{changes}")
-        h.check(ids_of(inside) - plain == {found}, f"{changes}: {ids_of(inside) - plain}")
-        for path in changes:
-            put(path, healthy[path]) if path in healthy else os.unlink(root + path)
-    h.check(ids_of(inside) == plain, "a healthy card again")
-    os.chmod(root + "/dev/tenstorrent/0", 0o600)
-    for folder in (root, os.path.dirname(root)):
-        os.chmod(folder, 0o755)
-    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-    only_there("no-permission", (*inside, *nobody), plain, "a node of root's alone")
-    os.unlink(root + pci + "driver")
-    only_there("no-driver", inside, plain, "a function without a driver")
-
-
 def main():
     machine()
     limits()
-    cards()
     wrong_use()
     refused()
     stopped()
