@@ -130,7 +130,7 @@ def dumped(fleet, times):
     cuts.sort(), gathers.sort()
     size = sum(os.path.getsize(p) for p in glob.glob(os.path.join(fleet.directory, "dump-0", "*.ttc")))
     judged = "not judged" if ONCE else "met" if cuts[len(cuts) // 2] <= 1 else "MISSED"
-    print(f"  dump of all ranks, {times} times: cut {cuts[len(cuts) // 2]:.3f} s after the command (most {cuts[-1]:.3f}; 0.3 of it ahead) (target <= 1: {judged}), "
+    print(f"  dump of all ranks, {times} times: cut {cuts[len(cuts) // 2]:.3f} s after the command (most {cuts[-1]:.3f}; 0.1 of it ahead) (target <= 1: {judged}), "
           f"with the transfer of {size / 1e6:.2f} MB {gathers[len(gathers) // 2]:.3f} s; commands were taken up {-max(late):.0f} ms before the instant at the least")
 
 

@@ -107,7 +107,8 @@ void add_dump_options(CLI::App& c, Options& o) {
                                {1'000'000, 3600 * kSecond});
   program::add_duration_option(
       c, "--ahead", o.ahead_ns,
-      "how far ahead the instant is, so that the command has reached every rank (default: 300ms)",
+      "how far ahead the instant is; a rank that the command reaches later cuts at it all the same, from its ring "
+      "(default: 100ms)",
       {0, 30 * kSecond});
   c.add_option("--why", o.why, "a note for the logs");
   c.add_option("-o,--output", o.output,

@@ -28,7 +28,7 @@ struct Options {
   // commands to agents
   uint64_t timeout_ns = 1'000'000'000;
   bool json = false;
-  uint64_t last_ns = 10'000'000'000, ahead_ns = 300'000'000, for_ns = 0, every_ns = 2'000'000'000;
+  uint64_t last_ns = 10'000'000'000, ahead_ns = 100'000'000, for_ns = 0, every_ns = 2'000'000'000;
   std::string output, id, why;
   bool no_gather = false;
   std::vector<std::string> arm, disarm;
