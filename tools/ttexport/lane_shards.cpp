@@ -15,7 +15,7 @@ LaneShards::LaneShards(unsigned threads, const MakePipeline& make_pipeline, cons
     shards_.push_back(std::move(shard));
   }
   try {
-    for (auto& shard : shards_) shard->thread = std::thread([this, &s = *shard] { work(s); });
+    for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
   } catch (...) {
     stop();
     throw;
@@ -30,10 +30,10 @@ void LaneShards::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
-    changed_.notify_all();
   }
-  for (auto& shard : shards_)
-    if (shard->thread.joinable()) shard->thread.join();
+  handed_over_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void LaneShards::push(std::vector<uint64_t>& chunk) {
@@ -56,6 +56,7 @@ void LaneShards::push(std::vector<uint64_t>& chunk) {
   std::swap(item.chunk, chunk);
   item.complaint.clear();
   batch.words += item.chunk.size();
+  ++chunks_;
   order_.push_back(&shard);
   if (batch.words >= kBatchWords) hand_over(batch);
   commit_ready();
@@ -71,25 +72,67 @@ LaneShards::Batch& LaneShards::filling(Shard& shard) {
     batch = std::move(shard.spare.back());
     shard.spare.pop_back();
   }
-  const std::lock_guard lock(mutex_);  // its thread reads the list
+  batch->number = chunks_;
+  const std::lock_guard lock(mutex_);  // other threads read the list
   shard.batches.push_back(std::move(batch));
   return *shard.batches.back();
 }
 
 void LaneShards::hand_over(Batch& batch) {
-  const std::lock_guard lock(mutex_);
-  batch.handed_over = true;
-  changed_.notify_all();
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    batch.handed_over = true;
+    wake = idle_ != 0;
+  }
+  if (wake) handed_over_.notify_one();
+}
+
+// The oldest batch that waits in a shard that no thread has; none: nullptr. With the lock.
+LaneShards::Work LaneShards::take_work() {
+  Work oldest;
+  for (const auto& shard : shards_) {
+    if (shard->taken) continue;
+    const auto due = std::find_if(shard->batches.begin(), shard->batches.end(),
+                                  [](const auto& batch) { return batch->handed_over && !batch->done; });
+    if (due != shard->batches.end() && (!oldest.batch || (*due)->number < oldest.batch->number))
+      oldest = {shard.get(), due->get()};
+  }
+  if (oldest.shard) oldest.shard->taken = true;
+  return oldest;
+}
+
+// With the lock, which is open meanwhile.
+void LaneShards::finish_work(const Work& work, std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    process(*work.shard, *work.batch);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  if (failure) failure_ = failure;
+  work.shard->taken = false;
+  work.batch->done = true;
 }
 
 // The rows of the chunk that is next in the output.
 void LaneShards::commit_oldest() {
   Shard& shard = *order_.front();
   Batch& batch = *shard.batches.front();
-  if (!batch.handed_over) hand_over(batch);
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return failure_ || batch.done; });
+    batch.handed_over = true;
+    while (!failure_ && !batch.done) {
+      if (const Work other = take_work(); other.batch) {
+        finish_work(other, lock);
+        continue;
+      }
+      main_waits_ = true;
+      done_.wait(lock);
+      main_waits_ = false;
+    }
     if (failure_) std::rethrow_exception(failure_);
   }
   order_.pop_front();
@@ -138,28 +181,18 @@ void LaneShards::process(Shard& shard, Batch& batch) {
   batch.rows = shard.rows.take_rows(std::move(batch.rows));
 }
 
-void LaneShards::work(Shard& shard) noexcept {
+void LaneShards::work() noexcept {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    Batch* mine = nullptr;
-    changed_.wait(lock, [&] {
-      const auto due = std::find_if(shard.batches.begin(), shard.batches.end(),
-                                    [](const auto& batch) { return batch->handed_over && !batch->done; });
-      mine = due == shard.batches.end() ? nullptr : due->get();
-      return stop_ || (mine && !failure_);
-    });
-    if (stop_) return;
-    lock.unlock();
-    std::exception_ptr failure;
-    try {
-      process(shard, *mine);
-    } catch (...) {
-      failure = std::current_exception();
+  while (!stop_) {
+    const Work next = failure_ ? Work{} : take_work();
+    if (!next.batch) {
+      ++idle_;
+      handed_over_.wait(lock);
+      --idle_;
+      continue;
     }
-    lock.lock();
-    if (failure) failure_ = failure;
-    mine->done = true;
-    changed_.notify_all();
+    finish_work(next, lock);
+    if (main_waits_) done_.notify_one();
   }
 }
 

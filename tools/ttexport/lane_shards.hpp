@@ -1,13 +1,15 @@
 // Word chunks decoded and written as rows by several threads, for formats that write each lane's frames by themselves
-// (Format::lanes_are_apart()). A core's chunks all go to one thread, which has a pipeline and a format of its own, so that what is kept
-// from a lane's chunk to its next is where it is needed; the rows go to the output in the order of the chunks.
+// (Format::lanes_are_apart()). A core's chunks all go to one shard, which has a pipeline and a format of its own, so that what is kept
+// from a lane's chunk to its next is where it is needed; the rows go to the output in the order of the chunks. A thread wakes another
+// only where that one waits.
 //
-//   main thread   words: counted (Pipeline::note_words), and handed to the core's thread. Rows that are ready: to the output, in order
+//   main thread   words: counted (Pipeline::note_words), and put into the batch of the core's shard. Rows that are ready: to the output,
+//                 in order. Where the next rows are not ready, this thread decodes as the others do
 //                 a session, names: waits until nothing is under way, then every pipeline gets them
 //                 anything else: the main pipeline alone, as the format writes nothing for it
-//   a thread      its pipeline's push(), rows into memory
+//   the others    the oldest batch of a shard that no thread has: its pipeline's push(), rows into memory
 //
-// Memory: kMostBatches of kBatchWords words a thread, and their rows. What a thread throws is thrown by the next call.
+// Memory: kMostBatches of kBatchWords words a shard, and their rows. What a thread throws is thrown by the next call.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -55,6 +57,7 @@ class LaneShards {
     std::vector<Item> items;  // those behind `used` are kept for their memory
     size_t used = 0, words = 0, committed = 0;
     std::vector<char> rows;
+    uint64_t number = 0;  // of its first chunk
     bool handed_over = false, done = false;
   };
   struct Shard {
@@ -63,7 +66,11 @@ class LaneShards {
     std::unique_ptr<Format> format;
     std::deque<std::unique_ptr<Batch>> batches;  // oldest first; the last may be filling
     std::vector<std::unique_ptr<Batch>> spare;
-    std::thread thread;
+    bool taken = false;  // by a thread that decodes a batch of it
+  };
+  struct Work {
+    Shard* shard = nullptr;
+    Batch* batch = nullptr;
   };
 
   Batch& filling(Shard& shard);
@@ -71,8 +78,10 @@ class LaneShards {
   void commit_oldest();
   void commit_ready();
   void stop();
-  void work(Shard& shard) noexcept;
-  void process(Shard& shard, Batch& batch);
+  Work take_work();
+  void finish_work(const Work& work, std::unique_lock<std::mutex>& lock);
+  void work() noexcept;
+  static void process(Shard& shard, Batch& batch);
 
   Pipeline& main_;
   Format& format_;
@@ -80,8 +89,13 @@ class LaneShards {
   std::vector<std::unique_ptr<Shard>> shards_;
   std::deque<Shard*> order_;  // whose next item is next in the output
 
+  std::vector<std::thread> threads_;
+  uint64_t chunks_ = 0;
+
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable handed_over_, done_;
+  unsigned idle_ = 0;  // threads that wait for a batch
+  bool main_waits_ = false;
   std::exception_ptr failure_;
   bool stop_ = false;
 };
