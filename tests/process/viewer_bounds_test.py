@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bounds of durations where people look at them, against the emulated card's own clock: a clock that ramps, steps and stops. The database
+"""Bounds of durations that people see, against the emulated card's own clock: a clock that ramps, steps and stops. The database
 is judged by the card; Perfetto, Chrome, programs as JSON, the page and the summary by the database and the card.
 """
 import array
