@@ -36,6 +36,7 @@ inline Chunk clock_chunk() {
   s.flags = collect::kFinalSegment;
   s.kind = collect::BoundKind::conditional;
   s.bound = s.hard_bound = 100 * collect::kHostTicksPerNs;
+  collect::set_pace_error(s, 1e-8);
   std::string body(sizeof head + sizeof s, '\0');
   std::memcpy(body.data(), &head, sizeof head);
   std::memcpy(body.data() + sizeof head, &s, sizeof s);
@@ -69,6 +70,7 @@ inline Chunk words_chunk(std::vector<LaneFeed>& lanes, size_t piece, uint8_t x, 
   h.generation = 4;
   h.flat_id = lanes[0].log.lane.flat_id;
   h.span_count = static_cast<uint8_t>(lanes.size());
+  h.read_time_ns = (uint64_t{1} << 40) / collect::kHostTicksPerNs + 200'000'000'000;  // behind all markers
   size_t bytes = sizeof h + lanes.size() * sizeof(shm::SpanEntry);
   std::vector<shm::SpanEntry> spans;
   for (LaneFeed& lane : lanes) {

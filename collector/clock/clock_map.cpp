@@ -15,6 +15,9 @@ constexpr uint64_t kNewestAhead = uint64_t{1} << 43;
 // The earliest time of a marker: a card may have counted before its host was started, and 0 is no time.
 constexpr HostTime kFirstTick = 1;
 
+// Of a marker that was seen so soon after the begin of its segment no other wrap is meant: a cycle is no shorter than a tick.
+constexpr HostTime kSameWrap = uint64_t{1} << 42;
+
 constexpr size_t kKept = size_t{1} << 19;  // 32 MiB; nine hours at 16 a second, minutes while the clock moves
 
 bool follows(const ClockSegment& s, const ClockSegment& last) {
@@ -205,6 +208,47 @@ ClockMap::Converted ClockMap::at(uint64_t marker_time, HostTime seen_by) const {
   if (!place.known) return {seen_by, {}};
   const uint64_t cycles = unwrapped(marker_time, place.newest);
   return converted(holding(cycles, place.index), cycles, place, seen_by);
+}
+
+std::optional<uint64_t> ClockMap::SamePace::bound(uint64_t from_time, uint64_t to_time,
+                                                  HostTime seen_by) const {
+  const uint64_t from = (from_time - from_) & kMarkerMask, to = (to_time - from_) & kMarkerMask;
+  if (to >= length_ || from > to || seen_by < seen_from_ || seen_by > seen_until_) return std::nullopt;
+  // Rounded up, without the call that std::ceil() is on a processor of 2003.
+  const auto drift = static_cast<uint64_t>(static_cast<double>(to - from) * drift_per_cycle_) + 1;
+  return std::min(fixed_ + drift, most_);
+}
+
+ClockMap::SamePace ClockMap::same_pace(uint64_t marker_time, HostTime seen_by) const {
+  SamePace part;
+  if (segments_.empty()) return part;
+  const Place place = place_of(seen_by);
+  const uint64_t cycles = unwrapped(marker_time, place.newest);
+  const ClockSegment* const s = place.known ? holding(cycles, place.index) : nullptr;
+  if (!s || s->kind == BoundKind::none || s->bound == kNoBound) return part;
+  const uint64_t spread = head_.tile_spread == kNoBound ? 0 : head_.tile_spread;
+  const uint64_t length = s->to_cycles - s->from_cycles;
+  // Where a tile other than the reference is in the segment for sure.
+  const uint64_t margin = spread > kWidestSpread ? length : cycles_for(*s, 2 * spread) + 2;
+  const std::optional<double> share = pace_error(*s);
+  if (length > kNewestAhead || 2 * margin >= length) return part;
+  part.fixed_ = part.most_ = sum_of(sum_of(s->bound, s->bound), sum_of(spread, spread));
+  if (share) {
+    if (!drift_of(*s, s->from_cycles, s->to_cycles)) return part;
+    const uint64_t ticks = s->host_to - s->host_from;
+    part.drift_per_cycle_ = static_cast<double>(ticks) / static_cast<double>(length) * *share;
+    part.fixed_ =
+        sum_of(ticks / length + 3, shift_bound(*s, s->from_cycles + margin, *s, s->to_cycles - margin - 1));
+  }
+  // Words that were read later are of another wrap, or of another era.
+  const auto era_end = std::find_if(segments_.begin() + (s - segments_.data()), segments_.end(),
+                                    [&](const ClockSegment& other) { return other.era != s->era; });
+  part.seen_from_ = s->host_from;
+  part.seen_until_ = s->host_from + kSameWrap;
+  if (era_end != segments_.end()) part.seen_until_ = std::min(part.seen_until_, std::prev(era_end)->host_to);
+  part.from_ = s->from_cycles + margin;
+  part.length_ = length - 2 * margin;
+  return part;
 }
 
 // By paces alone, from a number of one segment to a later one of another.

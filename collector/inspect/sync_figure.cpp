@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "collector/draw/axis.hpp"
-#include "collector/inspect/sync_run.hpp"
+#include "collector/inspect/sync_bounds.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -154,6 +154,10 @@ void card_row(Svg& to, const SyncResult& r, double y) {
   frequency(to, {90, top, 300, kPlot}, time, bits);
   bounds(to, {460, top, 330, kPlot}, time, bits);
   brackets(to, {855, top, 200, kPlot}, r);
+  std::string text = text_of(bound_shares_of(r));
+  if (const std::vector<WideBound> wide = widest_bounds(r); !wide.empty())
+    text += "; widest " + text_of(wide.front());
+  words(to, 90, y + kRow - 18, 12, text);
 }
 
 }  // namespace

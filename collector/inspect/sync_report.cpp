@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "collector/inspect/sync_bounds.hpp"
 #include "collector/inspect/sync_run.hpp"
 #include "collector/program/json_text.hpp"
 
@@ -21,112 +22,6 @@ using json = nlohmann::ordered_json;
   va_end(args);
   to += text;
   to += '\n';
-}
-
-// "41 ns", "1.20 us", "17.9 ms"
-std::string duration(double ns) {
-  char text[32];
-  if (ns < 1000)
-    std::snprintf(text, sizeof text, "%.0f ns", ns);
-  else if (ns < 1e6)
-    std::snprintf(text, sizeof text, "%.2f us", ns / 1e3);
-  else if (ns < 1e9)
-    std::snprintf(text, sizeof text, "%.1f ms", ns / 1e6);
-  else
-    std::snprintf(text, sizeof text, "%.1f s", ns / 1e9);
-  return text;
-}
-
-double since_start(const SyncResult& r, HostTime t) {
-  return r.segments.empty()
-             ? 0
-             : static_cast<double>(static_cast<int64_t>(t - r.segments.front().host_from)) / 16e9;
-}
-
-double hz_of(const ClockSegment& s) {
-  return static_cast<double>(s.to_cycles - s.from_cycles) * 16e9 /
-         static_cast<double>(s.host_to - s.host_from);
-}
-
-// Shares of the time covered, by the kind and the size of the bound.
-struct Shares {
-  double up_to_100_ns = 0, up_to_1_us = 0, up_to_10_us = 0, wider = 0, hard = 0;
-};
-
-Shares shares_of(const SyncResult& r) {
-  Shares s;
-  double covered = 0;
-  for (const ClockSegment& segment : r.segments) {
-    const auto ticks = static_cast<double>(segment.host_to - segment.host_from);
-    const double ns = static_cast<double>(segment.bound) / kHostTicksPerNs;
-    covered += ticks;
-    double& share = segment.kind != BoundKind::conditional ? s.hard
-                    : ns <= 100                            ? s.up_to_100_ns
-                    : ns <= 1000                           ? s.up_to_1_us
-                    : ns <= 10'000                         ? s.up_to_10_us
-                                                           : s.wider;
-    share += ticks;
-  }
-  for (double* share : {&s.up_to_100_ns, &s.up_to_1_us, &s.up_to_10_us, &s.wider, &s.hard})
-    *share = covered > 0 ? *share / covered : 0;
-  return s;
-}
-
-constexpr size_t kWidestTold = 3;
-constexpr double kTogetherS = 0.02;  // segments of one movement
-constexpr double kLongReadGapNs = 5e6;
-
-struct Wide {
-  double at_s, bound_ns;
-  std::string why;
-};
-
-// Time between segment `i` and the one in front of it.
-double jump_before(const SyncResult& r, size_t i) {
-  if (i == 0 || i >= r.segments.size() || r.segments[i].era != r.segments[i - 1].era) return 0;
-  return static_cast<double>(r.segments[i].host_from - r.segments[i - 1].host_to) / kHostTicksPerNs;
-}
-
-// What made the bound of segment `i` wide, as the segments beside it show.
-std::string why_wide(const SyncResult& r, size_t i) {
-  const ClockSegment& s = r.segments[i];
-  const double ns = static_cast<double>(s.host_to - s.host_from) / kHostTicksPerNs;
-  const double jumps = jump_before(r, i) + jump_before(r, i + 1);
-  if (jumps > 0) return "the counter stood, or was read late, for up to " + duration(jumps + ns);
-  if (s.kind != BoundKind::conditional && ns > kLongReadGapNs) return "no read for " + duration(ns);
-  if (s.kind != BoundKind::conditional) return "the reads contradict the condition, or there are too few";
-  const auto mhz = [&](size_t from, bool back) {
-    double found = hz_of(r.segments[from]);
-    for (size_t k = from;
-         std::abs(since_start(r, r.segments[k].host_from) - since_start(r, s.host_from)) < kTogetherS;
-         back ? --k : ++k) {
-      found = hz_of(r.segments[k]);
-      if (k == 0 || k + 1 == r.segments.size()) break;
-    }
-    return found / 1e6;
-  };
-  char text[96];
-  std::snprintf(text, sizeof text, "the frequency moved: %.1f, %.1f, %.1f MHz", mhz(i, true), hz_of(s) / 1e6,
-                mhz(i, false));
-  return text;
-}
-
-// The widest bounds, one of those that lie together.
-std::vector<Wide> widest(const SyncResult& r) {
-  std::vector<size_t> order(r.segments.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return r.segments[a].bound > r.segments[b].bound; });
-  std::vector<Wide> list;
-  for (const size_t i : order) {
-    const double at = since_start(r, r.segments[i].host_from);
-    if (std::any_of(list.begin(), list.end(),
-                    [&](const Wide& w) { return std::abs(w.at_s - at) < kTogetherS; }))
-      continue;
-    list.push_back({at, static_cast<double>(r.segments[i].bound) / kHostTicksPerNs, why_wide(r, i)});
-    if (list.size() == kWidestTold) break;
-  }
-  return list;
 }
 
 void describe(std::string& to, const SyncResult& r) {
@@ -147,14 +42,8 @@ void describe(std::string& to, const SyncResult& r) {
     line(to, "  frequency   no steady one found; %zu segments with hard bounds, %s in the median",
          r.segments.size(), duration(s.hard.p50).c_str());
   }
-  const Shares shares = shares_of(r);
-  line(to,
-       "  shares      %.1f %% of the time within 100 ns, %.1f %% 1 us, %.1f %% 10 us, %.1f %% wider; hard "
-       "%.1f %%",
-       100 * shares.up_to_100_ns, 100 * shares.up_to_1_us, 100 * shares.up_to_10_us, 100 * shares.wider,
-       100 * shares.hard);
-  for (const Wide& w : widest(r))
-    line(to, "              at %.3f s %s: %s", w.at_s, duration(w.bound_ns).c_str(), w.why.c_str());
+  line(to, "  shares      %s", text_of(bound_shares_of(r)).c_str());
+  for (const WideBound& w : widest_bounds(r)) line(to, "              %s", text_of(w).c_str());
   line(to,
        "  condition   steps of %u ppm and more; between them as even changes as the reads allow, and %.1f "
        "ppm/s; "
@@ -186,9 +75,9 @@ json to_json(const SyncSummary::Percentiles& p) {
 
 json to_json(const SyncResult& r) {
   const SyncSummary s = summary_of(r);
-  const Shares shares = shares_of(r);
+  const BoundShares shares = bound_shares_of(r);
   json wide = json::array();
-  for (const Wide& w : widest(r))
+  for (const WideBound& w : widest_bounds(r))
     wide.push_back({{"at_s", w.at_s}, {"bound_ns", w.bound_ns}, {"why", w.why}});
   json series = json::array(), steps = json::array(), aiclk = json::array();
   for (const ClockSegment& segment : r.segments)

@@ -55,7 +55,7 @@ SyncSummary summary_of(const SyncResult& result);
 
 std::string sync_table(const std::vector<SyncResult>& results);
 std::string sync_json(const std::vector<SyncResult>& results);
-// Frequency and bound over time, brackets by size.
+// Frequency and bound over time, brackets by size, shares of bounds and why the widest is wide.
 std::string sync_svg(const std::vector<SyncResult>& results);
 
 }  // namespace ttc::collect

@@ -215,6 +215,7 @@ def sync():
     with open(svg) as file:
         text = file.read()
     h.check(text.startswith("<svg") and text.endswith("</svg>\n") and "emu:" + a in text and "nan" not in text, "the figure")
+    h.check(text.count("of the time within 100 ns") == 2 and text.count("; widest at ") == 2, "the figure lacks shares of bounds, or why the widest is wide")
     h.check(json.loads(h.run("ttcollect", "list", "--json")[1])["segments"] is not None, "list")
     table, _ = end_well(h.start("ttcollect", "sync", "--device", "emu:" + b, "--for", "1500ms"))
     h.check("emu:" + b in table and "condition" in table and "brackets" in table, table)

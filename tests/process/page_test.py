@@ -43,6 +43,10 @@ assert.equal(p.exactTime(29739123456), '29.739 123 456 s');
 assert.equal(p.exactTime(-1), '-0.000 000 001 s');
 assert.deepEqual([0.4, 999.4, 999.6, 12345, 1234567, 2.5e9].map(p.spanText), ['0.4 ns', '999 ns', '1.00 \u00b5s', '12.3 \u00b5s', '1.23 ms', '2.50 s']);
 
+assert.deepEqual([[1234, null], [1234, 3], [1234, 2.1], [1234.4, 3], [12345, 65534]].map(([ns, bound]) => p.lengthText(ns, bound)),
+    ['1.23 \u00b5s', '1.23 \u00b5s (1234 \u00b1 3 ns)', '1.23 \u00b5s (1234 \u00b1 3 ns)', '1.23 \u00b5s (1234 \u00b1 4 ns)', '12.3 \u00b5s \u00b1 65 \u00b5s or more']);
+assert.deepEqual([2.1, 9999, 12301].map(p.boundText), ['\u00b1 3 ns by the clock model', '\u00b1 9999 ns by the clock model', '\u00b1 12.4 \u00b5s by the clock model']);
+
 // The default window showed everything: a second in which no zone was visible.
 const begin = [], length = [];
 for (let i = 0; i < 400; i++) begin.push(i < 200 ? i * 5e6 : 1e9 + (i - 200) * 1e4), length.push(1000);

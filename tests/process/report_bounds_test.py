@@ -182,4 +182,5 @@ def diff():
     mentions_moved_clock(slow, err)
 
 
-{f.__name__: f for f in (moving, steady, diff)}[sys.argv[1]]()
+if __name__ == "__main__":
+    {f.__name__: f for f in (moving, steady, diff)}[sys.argv[1]]()

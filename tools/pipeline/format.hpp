@@ -74,6 +74,9 @@ struct FrameEvents {
   uint64_t seen_ns = 0;   // CLOCK_MONOTONIC_RAW: the words had been read by then; 0: not known
   bool from_log = false;  // rows of a device log, which has one word of 16-byte data
   std::optional<markers::MetalDate> metal_date = {};  // of the workload, as given or usual for its layout
+  // Of the tile, where host times were requested; as old as the pipeline. Null: none, or it is not known how far the tile's counter is
+  // from the one that it describes.
+  const collect::ClockMap* tile_clock = nullptr;
 
   // The first or, of 16-byte data, the second word.
   uint64_t payload(const markers::Marker& m, uint32_t word = 0) const {

@@ -91,6 +91,15 @@ std::span<const MarkerHostTime> HostTimes::convert(uint8_t x, uint8_t y, uint64_
   return converted_;
 }
 
+const collect::ClockMap* HostTimes::clock_of(uint8_t x, uint8_t y) const {
+  const auto domain = domains_.find({x, y});
+  const auto map = maps_.find(domain == domains_.end() ? 0 : domain->second);
+  if (map == maps_.end()) return nullptr;
+  const collect::ClockHead& head = map->second.head();
+  const bool reference = head.reference_x == x && head.reference_y == y;
+  return reference || head.tile_spread != kNoBound ? &map->second : nullptr;
+}
+
 std::optional<int64_t> HostTimes::difference_ns(HostClock clock) const {
   const auto map = maps_.find(0);
   if (map == maps_.end()) return std::nullopt;

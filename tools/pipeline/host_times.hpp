@@ -44,6 +44,9 @@ class HostTimes {
   std::span<const MarkerHostTime> convert(uint8_t x, uint8_t y, uint64_t read_time_ns,
                                           std::span<const uint64_t> marker_times);
 
+  // Of the tile's counter; null: none, or it is not known how far the tile's is from it.
+  const collect::ClockMap* clock_of(uint8_t x, uint8_t y) const;
+
   // The offset from RAW to another clock, as compared last; none while there is no model.
   std::optional<int64_t> difference_ns(HostClock clock) const;
   bool known() const { return !maps_.empty(); }

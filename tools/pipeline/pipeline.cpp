@@ -386,6 +386,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
     marker_times_.clear();
     for (const markers::Marker& m : ordered_) marker_times_.push_back(m.time_cycles);
     events.host_times = s.times.convert(h.core_x, h.core_y, h.read_time_ns, marker_times_);
+    events.tile_clock = s.times.clock_of(h.core_x, h.core_y);
     events.host_clock_minus_raw_ns = s.times.difference_ns(*host_clock_).value_or(0);
   }
   format.frame(events);

@@ -72,6 +72,7 @@ ttcollect_batch batch_of(const tools::Tables& t) {
   b.host_zones = t.host_zones.data(), b.host_zone_count = t.host_zones.size();
   b.host_messages = t.host_messages.data(), b.host_message_count = t.host_messages.size();
   b.op_names = t.op_names.data(), b.op_name_count = t.op_names.size();
+  b.zone_bounds = t.zone_bounds.data(), b.op_bounds = t.op_bounds.data();
   return b;
 }
 

@@ -1,4 +1,4 @@
--- Version 1 of the schema (PRAGMA user_version); docs/sqlite.md explains it. `_ns` is CLOCK_MONOTONIC_RAW of the host in
+-- Version 2 of the schema (PRAGMA user_version); docs/sqlite.md explains it. `_ns` is CLOCK_MONOTONIC_RAW of the host in
 -- nanoseconds, null where it is not known; `cycles` the device's.
 CREATE TABLE captures(
   id INTEGER PRIMARY KEY, source TEXT NOT NULL, host TEXT, rank INTEGER, whole INTEGER NOT NULL, markers INTEGER,
@@ -13,7 +13,8 @@ CREATE TABLE lanes(
   risc INTEGER NOT NULL, processor TEXT NOT NULL, core_kind INTEGER NOT NULL);
 CREATE TABLE zones(
   lane INTEGER NOT NULL, name INTEGER NOT NULL, host_id INTEGER, replay INTEGER, depth INTEGER,
-  begin_cycles INTEGER NOT NULL, cycles INTEGER NOT NULL, begin_ns INTEGER, ns INTEGER, bound_ns INTEGER, kind INTEGER);
+  begin_cycles INTEGER NOT NULL, cycles INTEGER NOT NULL, begin_ns INTEGER, ns INTEGER, bound_ns INTEGER, kind INTEGER,
+  duration_bound_ns INTEGER);
 CREATE TABLE markers(
   lane INTEGER NOT NULL, name INTEGER NOT NULL, type INTEGER NOT NULL, host_id INTEGER, replay INTEGER,
   cycles INTEGER NOT NULL, at_ns INTEGER, bound_ns INTEGER, kind INTEGER, data INTEGER, data2 INTEGER);
@@ -21,7 +22,8 @@ CREATE TABLE ops(
   id INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES sessions, host_id INTEGER NOT NULL, replay INTEGER,
   begin_ns INTEGER NOT NULL, ns INTEGER NOT NULL, kernel_begin_ns INTEGER, kernel_ns INTEGER, cores INTEGER NOT NULL,
   core_mean_ns INTEGER, core_most_ns INTEGER, most_x INTEGER, most_y INTEGER, open INTEGER NOT NULL,
-  of_device_clock INTEGER NOT NULL);
+  of_device_clock INTEGER NOT NULL, duration_bound_ns INTEGER, kernel_bound_ns INTEGER, core_mean_bound_ns INTEGER,
+  core_most_bound_ns INTEGER);
 CREATE TABLE losses(
   session INTEGER NOT NULL, id INTEGER NOT NULL, x INTEGER, y INTEGER, processor TEXT, cause TEXT NOT NULL,
   precision TEXT NOT NULL, from_cycles INTEGER, to_cycles INTEGER, from_ns INTEGER, to_ns INTEGER, words INTEGER,
@@ -39,7 +41,7 @@ CREATE TABLE host_messages(
 
 CREATE VIEW zone AS
   SELECT c.host, c.rank, s.chip, l.x, l.y, l.processor, n.name, n.file, n.line, z.host_id, z.replay, z.depth,
-         z.begin_cycles, z.cycles, z.begin_ns, z.ns, z.bound_ns,
+         z.begin_cycles, z.cycles, z.begin_ns, z.ns, z.bound_ns, z.duration_bound_ns,
          CASE z.kind WHEN 1 THEN 'hard' WHEN 2 THEN 'conditional' END AS bound_kind
   FROM zones z JOIN lanes l ON l.id = z.lane JOIN sessions s ON s.id = l.session JOIN captures c ON c.id = s.capture
   JOIN names n ON n.id = z.name;
@@ -48,14 +50,20 @@ CREATE VIEW op AS
   LEFT JOIN op_names n ON n.capture = s.capture AND n.chip = s.chip AND n.host_id = o.host_id;
 CREATE VIEW top_zones AS
   SELECT n.name, l.processor, count(*) AS zones, sum(z.cycles) AS cycles, avg(z.cycles) AS mean_cycles,
-         max(z.cycles) AS most_cycles, sum(z.ns) AS ns, n.file, n.line
+         max(z.cycles) AS most_cycles, sum(z.ns) AS ns,
+         CASE count(*) WHEN count(z.duration_bound_ns) THEN sum(z.duration_bound_ns) END AS bound_ns, n.file, n.line
   FROM zones z JOIN lanes l ON l.id = z.lane JOIN names n ON n.id = z.name
   GROUP BY n.name, n.file, n.line, l.processor ORDER BY cycles DESC;
 CREATE VIEW top_kernels AS SELECT * FROM top_zones WHERE name LIKE '%-KERNEL';
 CREATE VIEW top_ops AS
-  SELECT host, rank, chip, name, count(*) AS ops, sum(ns) AS ns, avg(ns) AS mean_ns, max(ns) AS most_ns
-  FROM op GROUP BY host, rank, chip, name ORDER BY ns DESC;
-CREATE VIEW slowest_ops AS SELECT * FROM op ORDER BY ns DESC;
+  WITH sums AS (
+    SELECT host, rank, chip, name, count(*) AS ops, sum(ns) AS ns, avg(ns) AS mean_ns, max(ns) AS most_ns,
+           CASE count(*) WHEN count(duration_bound_ns) THEN sum(duration_bound_ns) END AS bound_ns
+    FROM op GROUP BY host, rank, chip, name)
+  SELECT *, ns + bound_ns >= lag(ns - bound_ns) OVER (ORDER BY ns DESC) AS shares_rank FROM sums ORDER BY ns DESC;
+CREATE VIEW slowest_ops AS
+  SELECT *, ns + duration_bound_ns >= lag(ns - duration_bound_ns) OVER (ORDER BY ns DESC) AS shares_rank
+  FROM op ORDER BY ns DESC;
 CREATE VIEW gaps AS
   SELECT host, rank, chip, host_id, begin_ns,
          begin_ns - max(begin_ns + ns) OVER (PARTITION BY session ORDER BY begin_ns, id
@@ -63,7 +71,9 @@ CREATE VIEW gaps AS
   FROM op ORDER BY gap_ns DESC;
 CREATE VIEW imbalance AS
   SELECT host, rank, chip, host_id, begin_ns, cores, core_mean_ns, core_most_ns, most_x, most_y,
-         round(100.0 * core_most_ns / core_mean_ns - 100, 1) AS percent
+         round(100.0 * core_most_ns / core_mean_ns - 100, 1) AS percent,
+         core_most_bound_ns + core_mean_bound_ns AS difference_bound_ns,
+         core_most_ns - core_mean_ns <= core_most_bound_ns + core_mean_bound_ns AS within_bound
   FROM op WHERE core_mean_ns > 0 ORDER BY percent DESC;
 CREATE VIEW steps AS
   WITH mark AS (SELECT capture, pid, at_ns, substr(text, instr(text, 'step_') + 5) AS rest FROM host_messages

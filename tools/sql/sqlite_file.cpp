@@ -92,9 +92,10 @@ SqliteFile::Parts::Parts(const std::string& to, bool append) : path(to), appendi
     database->run(embedded::op_names_sql);
     database->run(embedded::schema_sql);
   }
-  add_zone.emplace(database->prepare("INSERT INTO zones VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  add_zone.emplace(database->prepare("INSERT INTO zones VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   add_marker.emplace(database->prepare("INSERT INTO markers VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  add_op.emplace(database->prepare("INSERT INTO ops VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  add_op.emplace(database->prepare(
+      "INSERT INTO ops VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
 }
 
 // Of a chip whose session never described itself: a row with its number.
@@ -160,7 +161,8 @@ void SqliteFile::Parts::sessions(const Tables& t) {
 }
 
 void SqliteFile::Parts::zones(const Tables& t) {
-  for (const ttcollect_zone& z : t.zones) {
+  for (size_t i = 0; i < t.zones.size(); ++i) {
+    const ttcollect_zone& z = t.zones[i];
     const bool no_ns = z.begin_ns == 0 || z.end_ns == 0;
     add_zone->add(lane_of(z.chip, z.x, z.y, z.risc, z.core_kind)).add(name_ids[z.name]).add(z.host_id);
     add_zone->add_unless(z.replay == 0, z.replay).add(int64_t{z.depth}).add(whole(z.begin_cycles));
@@ -168,7 +170,8 @@ void SqliteFile::Parts::zones(const Tables& t) {
         .add_unless(no_ns, z.begin_ns)
         .add_unless(no_ns, z.end_ns - z.begin_ns);
     add_zone->add_unless(z.bound_ns == TTCOLLECT_UNBOUNDED, z.bound_ns)
-        .add_unless(z.bound_kind == 0, z.bound_kind);
+        .add_unless(z.bound_kind == 0, z.bound_kind)
+        .add_unless(t.zone_bounds[i] == TTCOLLECT_UNBOUNDED, t.zone_bounds[i]);
     add_zone->run();
   }
 }
@@ -189,7 +192,9 @@ void SqliteFile::Parts::markers(const Tables& t) {
 }
 
 void SqliteFile::Parts::ops(const Tables& t) {
-  for (const ttcollect_op& o : t.ops) {
+  for (size_t i = 0; i < t.ops.size(); ++i) {
+    const ttcollect_op& o = t.ops[i];
+    const ttcollect_op_bounds& b = t.op_bounds[i];
     const bool kernel = o.kernel_end_ns != 0, cores = o.core_most_ns != 0;
     add_op->add(session_of(o.chip)).add(o.host_id).add_unless(o.replay == 0, o.replay).add(o.begin_ns);
     add_op->add(o.end_ns - o.begin_ns).add_unless(!kernel, o.kernel_begin_ns);
@@ -198,8 +203,10 @@ void SqliteFile::Parts::ops(const Tables& t) {
     add_op->add_unless(!cores, o.most_x)
         .add_unless(!cores, o.most_y)
         .add(o.open)
-        .add(int64_t{o.of_device_clock})
-        .run();
+        .add(int64_t{o.of_device_clock});
+    for (const uint32_t bound : {b.ns, b.kernel_ns, b.core_mean_ns, b.core_most_ns})
+      add_op->add_unless(bound == TTCOLLECT_UNBOUNDED, bound);
+    add_op->run();
   }
 }
 

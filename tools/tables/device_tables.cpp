@@ -14,6 +14,7 @@ using collect::kNoBound;
 using markers::MarkerType;
 
 constexpr uint64_t kSettleEveryNs = 200'000'000;
+static_assert(kNoDurationBound == TTCOLLECT_UNBOUNDED);
 constexpr size_t kMostDepth = 255;
 
 constexpr auto kTensix = static_cast<uint8_t>(markers::CoreKind::tensix);
@@ -124,7 +125,8 @@ ttcollect_zone DeviceTables::begun(const FrameEvents& f, uint32_t marker, ZoneLa
   return zone;
 }
 
-void DeviceTables::ended(ttcollect_zone zone, const FrameEvents& f, uint32_t marker) {
+void DeviceTables::ended(ttcollect_zone zone, const FrameEvents& f, uint32_t marker,
+                         uint32_t duration_bound_ns) {
   zone.end_cycles = f.markers[marker].time_cycles;
   if (f.host_times.empty()) {
     zone.begin_ns = 0;  // a half is no duration
@@ -136,18 +138,25 @@ void DeviceTables::ended(ttcollect_zone zone, const FrameEvents& f, uint32_t mar
     zone.bound_kind = weaker(zone.bound_kind, static_cast<uint8_t>(f.host_times[marker].kind));
   }
   tables_.zones.push_back(zone);
+  tables_.zone_bounds.push_back(duration_bound_ns);
 }
 
-void DeviceTables::zones(Lane& lane, const FrameEvents& f, ZoneLabels::Lane& labels) {
+void DeviceTables::zones(Chip& chip, Lane& lane, const FrameEvents& f, ZoneLabels::Lane& labels) {
   const bool late = ns_.front() < lane.last;
   const auto depth = [&] { return static_cast<uint8_t>(std::min(lane.open.size(), kMostDepth)); };
-  for (const ZoneStep& step : lane.steps.of(f.markers, f.main_zone, late)) {
+  const std::span<const ZoneStep> steps = lane.steps.of(f.markers, f.main_zone, late);
+  const std::span<const uint32_t> bounds = chip.zone_bounds.of(f, steps, lane.starts);
+  for (const ZoneStep& step : steps) {
     const bool ends = step.marker != kNoMarker && f.markers[step.marker].type == MarkerType::zone_end;
     if (step.flaw == Flaw::overlap) {
       if (!ends) continue;
       ttcollect_zone zone = begun(f, step.other, labels);
       zone.depth = depth(), zone.aside = 1;
-      ended(zone, f, step.marker);
+      // Two marks, where it does not nest aside.
+      ended(zone, f, step.marker,
+            step.kind == ZoneStep::Kind::end
+                ? bounds[step.marker]
+                : duration_bound_ns(timed_marker(f, step.other), timed_marker(f, step.marker)));
     } else if (step.kind == ZoneStep::Kind::begin) {
       ttcollect_zone zone = begun(f, step.marker, labels);
       zone.depth = depth();
@@ -157,7 +166,7 @@ void DeviceTables::zones(Lane& lane, const FrameEvents& f, ZoneLabels::Lane& lab
       const ttcollect_zone zone = lane.open.back();
       lane.open.pop_back();
       if (ends)
-        ended(zone, f, step.marker);
+        ended(zone, f, step.marker, bounds[step.marker]);
       else
         ++unpaired_;
     } else if (step.flaw != Flaw::none) {
@@ -190,8 +199,9 @@ void DeviceTables::frame(const FrameEvents& f) {
   if (wanted_ & TTCOLLECT_MARKERS) markers(f, labels);
   if (wanted_ & (TTCOLLECT_ZONES | TTCOLLECT_OPS)) {
     times(chip, f);
-    if (wanted_ & TTCOLLECT_ZONES) zones(chip.lanes[lane_key(f)], f, labels);
-    if (wanted_ & TTCOLLECT_OPS) chip.programs.take(f, lane_key(f), ns_);
+    if (wanted_ & TTCOLLECT_ZONES) zones(chip, chip.lanes[lane_key(f)], f, labels);
+    if (wanted_ & TTCOLLECT_OPS)
+      chip.programs.take(f, lane_key(f), ns_, !chip.cycles && !f.host_times.empty());
     chip.last_ns = std::max(chip.last_ns, ns_.back());
     if (chip.last_ns > chip.settled_ns + kSettleEveryNs) {
       settle(f.chip, chip, chip.last_ns - std::min(chip.last_ns, kSettleEveryNs));
@@ -216,6 +226,8 @@ void DeviceTables::settle(uint32_t number, Chip& chip, uint64_t until_ns) {
     op.open = p.open;
     op.of_device_clock = chip.cycles;
     tables_.ops.push_back(op);
+    tables_.op_bounds.push_back(
+        {p.bounds.duration_ns, p.bounds.kernel_ns, p.bounds.core_mean_ns, p.bounds.core_most_ns});
   }
 }
 
@@ -259,6 +271,7 @@ ttcollect_loss DeviceTables::loss_row(const shm::LossRecord& r) const {
 
 void DeviceTables::clock(uint32_t number, const collect::ClockMap& map) {
   Chip& chip = chips_[number];
+  chip.zone_bounds.clock_changed();
   const uint8_t domain = map.head().domain;
   if (domain == 0) chip.map = &map;
   auto& [era, cycles] = chip.clock_delivered_until[domain];

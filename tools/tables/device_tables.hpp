@@ -12,6 +12,7 @@
 #include "tools/pipeline/format.hpp"
 #include "tools/tables/tables.hpp"
 #include "tools/viewers/programs.hpp"
+#include "tools/viewers/zone_bounds.hpp"
 #include "tools/viewers/zone_labels.hpp"
 #include "tools/viewers/zone_steps.hpp"
 
@@ -37,6 +38,7 @@ class DeviceTables : public Format {
   struct Lane {
     ZoneSteps steps;
     std::vector<ttcollect_zone> open;  // whose begin came
+    ZoneBounds::Open starts;           // of these
     uint64_t last = 0;                 // in ns, or cycles
   };
   struct Chip {
@@ -48,17 +50,18 @@ class DeviceTables : public Format {
     uint32_t mhz = 0;
     std::unordered_map<uint32_t, Lane> lanes;
     Programs programs;
+    ZoneBounds zone_bounds;
     uint64_t last_ns = 0, settled_ns = 0;
     const collect::ClockMap* map = nullptr;
     std::map<uint8_t, std::pair<uint32_t, uint64_t>> clock_delivered_until;  // by domain: era, cycles
   };
 
   void markers(const FrameEvents& frame, ZoneLabels::Lane& labels);
-  void zones(Lane& lane, const FrameEvents& frame, ZoneLabels::Lane& labels);
+  void zones(Chip& chip, Lane& lane, const FrameEvents& frame, ZoneLabels::Lane& labels);
   void times(Chip& chip, const FrameEvents& frame);
   void settle(uint32_t number, Chip& chip, uint64_t until_ns);
   ttcollect_zone begun(const FrameEvents& frame, uint32_t marker, ZoneLabels::Lane& labels) const;
-  void ended(ttcollect_zone zone, const FrameEvents& frame, uint32_t marker);
+  void ended(ttcollect_zone zone, const FrameEvents& frame, uint32_t marker, uint32_t duration_bound_ns);
   ttcollect_loss loss_row(const shm::LossRecord& record) const;
   void note_names();
 

@@ -14,6 +14,9 @@ struct Tables {
   std::vector<ttcollect_marker> markers;
   std::vector<ttcollect_zone> zones;
   std::vector<ttcollect_op> ops;
+  // Of the durations of `zones` and `ops`, row by row.
+  std::vector<uint32_t> zone_bounds;
+  std::vector<ttcollect_op_bounds> op_bounds;
   std::vector<ttcollect_loss> losses;
   std::vector<ttcollect_clock> clocks;
   std::vector<ttcollect_telemetry> telemetry;
@@ -26,7 +29,8 @@ struct Tables {
   const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
   // Of the next batch; memory is kept.
   void clear() {
-    markers.clear(), zones.clear(), ops.clear(), losses.clear(), clocks.clear();
+    markers.clear(), zones.clear(), ops.clear(), zone_bounds.clear(), op_bounds.clear(), losses.clear(),
+        clocks.clear();
     telemetry.clear(), sessions.clear(), host_zones.clear(), host_messages.clear(), op_names.clear(),
         texts.clear();
   }

@@ -35,7 +35,10 @@ class HeatmapReport : public Report {
     RunListeners listeners;
     listeners.zones.push_back(&map);
     listeners.programs.push_back([&](const auto& op, auto cores) { map.program(op, cores); });
-    options_.prefer_zones = true;
+    listeners.on_clock = [&](std::shared_ptr<const DurationClock> clock) {
+      map.measure_with(std::move(clock));
+    };
+    options_.prefer_zones = options_.want_clock = true;
     refuse_outputs_over_inputs(options_, {output_});
     const Run run = read_with_progress(options_, listeners);
     if (run.kind != InputKind::device)

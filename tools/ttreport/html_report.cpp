@@ -82,6 +82,7 @@ class HtmlReport : public Report {
  public:
   void options(CLI::App& command) override {
     add_input_options(command, options_);
+    add_time_option(command, options_);
     command.add_option("-o,--output", output_, "the page; - is standard output")->required();
     command.add_option("--title", title_, "heading of the page (default: the input's name)");
     command
@@ -146,19 +147,37 @@ class HtmlReport : public Report {
     return text;
   }
 
+  // Rounded up, so that what the page shows holds.
+  static json bound_ns(const Number& us) {
+    return us && std::isfinite(*us) ? json(std::ceil(*us * 1000)) : json(nullptr);
+  }
   void put_ops(const OpReport& report, json& data) {
-    data["opkeys"] = {"id",   "total",  "name",     "device", "us",     "gap",       "cores",
-                      "dram", "flops",  "fidelity", "limit",  "waits",  "imbalance", "nokernel",
-                      "rule", "shares", "call",     "sign",   "process"};
+    data["opkeys"] = {"id",   "total",  "name",     "device", "us",      "gap",       "cores",
+                      "dram", "flops",  "fidelity", "limit",  "waits",   "imbalance", "nokernel",
+                      "rule", "shares", "call",     "sign",   "process", "bound",     "gapbound"};
     json ops = json::array();
     for (const ReportRow& r : report.rows)
-      ops.push_back({r.op.id, number(r.total_percent), r.op.signpost() ? r.op.code : r.figures.text,
-                     r.op.device ? json(*r.op.device) : json(nullptr), number(r.device_us), number(r.gap_us),
+      ops.push_back({r.op.id,
+                     number(r.total_percent),
+                     r.op.signpost() ? r.op.code : r.figures.text,
+                     r.op.device ? json(*r.op.device) : json(nullptr),
+                     number(r.device_us),
+                     number(r.gap_us),
                      r.op.signpost() ? json(nullptr) : number(r.figures.cores),
-                     number(r.figures.dram_percent), number(r.figures.flops_percent), r.figures.fidelity,
-                     r.limit.what, r.waits.who, number(r.imbalance_percent), number(r.dispatch_percent),
-                     r.limit.why, r.waits.why, r.op.call_count ? json(*r.op.call_count) : json(nullptr),
-                     r.op.signpost() ? 1 : 0, r.op.process});
+                     number(r.figures.dram_percent),
+                     number(r.figures.flops_percent),
+                     r.figures.fidelity,
+                     r.limit.what,
+                     r.waits.who,
+                     number(r.imbalance_percent),
+                     number(r.dispatch_percent),
+                     r.limit.why,
+                     r.waits.why,
+                     r.op.call_count ? json(*r.op.call_count) : json(nullptr),
+                     r.op.signpost() ? 1 : 0,
+                     r.op.process,
+                     bound_ns(r.device_bound_us),
+                     bound_ns(r.gap_bound_us)});
     data["ops"] = std::move(ops);
     int64_t index = 0;
     for (const ReportRow& r : report.rows) {

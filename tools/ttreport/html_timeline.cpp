@@ -1,6 +1,7 @@
 #include "tools/ttreport/html_timeline.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -202,13 +203,20 @@ struct Bars {
   std::vector<uint16_t> lane, zone;
   std::vector<int32_t> op;
   std::vector<uint8_t> depth;
-  void add(uint16_t of_lane, double from_ns, double to_ns, uint16_t of_zone, int64_t of_op, uint32_t deep) {
+  std::vector<uint16_t> bound;                                       // of the length, ns
+  static constexpr uint16_t kNoBound = 0xffff, kMostBound = 0xfffe;  // so much or more
+  void add(uint16_t of_lane, double from_ns, double to_ns, uint16_t of_zone, int64_t of_op, uint32_t deep,
+           const std::optional<Measured>& measured = {}) {
     begin.push_back(from_ns);
     length.push_back(static_cast<float>(to_ns - from_ns));
     lane.push_back(of_lane);
     zone.push_back(of_zone);
     op.push_back(static_cast<int32_t>(of_op));
     depth.push_back(static_cast<uint8_t>(std::min<uint32_t>(deep, 12)));
+    // Of what the page has, a float.
+    bound.push_back(measured ? static_cast<uint16_t>(std::min<double>(
+                                   std::ceil(measured->bound_of(double{length.back()})), kMostBound))
+                             : kNoBound);
   }
 };
 
@@ -249,6 +257,7 @@ class BarNames {
 // Programs of a chip whose zones are kept, by their begin.
 struct ShownProgram {
   Range firmware;
+  uint64_t seen_ns;
   int64_t op;
 };
 using ProgramsOfChips = std::map<uint32_t, std::vector<ShownProgram>>;
@@ -257,7 +266,7 @@ ProgramsOfChips programs_of(const ZoneKeeper& keeper, const Run& run,
   ProgramsOfChips all;
   for (const DeviceOp& op : run.ops)
     if (op.firmware.whole() && keeper.launches().contains(op.launch))
-      all[op.launch.chip].push_back({op.firmware, op_index(op)});
+      all[op.launch.chip].push_back({op.firmware, op.seen_ns, op_index(op)});
   for (auto& [chip, list] : all)
     std::stable_sort(list.begin(), list.end(),
                      [](const auto& a, const auto& b) { return a.firmware.begin < b.firmware.begin; });
@@ -285,6 +294,11 @@ void put_host(const HostBars& host, const HostOps& ops, const PageTime& time, Ba
              static_cast<uint16_t>(b.name), ops.row_of(b.op), b.depth);
 }
 
+std::optional<Measured> measured_zone(const Run& run, const ZoneSpan& s) {
+  if (!run.clock) return std::nullopt;
+  return run.clock->on_tile(s.launch.chip, {s.lane.x, s.lane.y}, s.begin, s.end, s.seen_ns);
+}
+
 void put_spans(const Lanes& lanes, const ProgramsOfChips& programs, const HostBars& host, const HostOps& ops,
                const PageTime& time, const Run& run, const std::function<std::string(int64_t)>& op_name,
                json& data) {
@@ -303,17 +317,20 @@ void put_spans(const Lanes& lanes, const ProgramsOfChips& programs, const HostBa
         for (const ShownProgram& p : of_chip->second)
           if (const auto place = rows.place(p.firmware.begin, p.firmware.end))
             bars.add(lane, time.ns(*chip, p.firmware.begin), time.ns(*chip, p.firmware.end),
-                     names.of_program(op_name(p.op)), p.op, *place);
+                     names.of_program(op_name(p.op)), p.op, *place,
+                     run.clock ? run.clock->across(*chip, p.firmware.begin, p.firmware.end, p.seen_ns)
+                               : std::nullopt);
       ++lane;
     }
     for (const Shown& s : shown)
       bars.add(lane, time.ns(*chip, s.span->begin), time.ns(*chip, s.span->end), names.of_zone(s.span->zone),
-               s.op, s.span->depth);
+               s.op, s.span->depth, measured_zone(run, *s.span));
     ++lane;
   }
   data["zones"] = {{"begin", packed(bars.begin)}, {"length", packed(bars.length)},
                    {"lane", packed(bars.lane)},   {"zone", packed(bars.zone)},
-                   {"op", packed(bars.op)},       {"depth", packed(bars.depth)}};
+                   {"op", packed(bars.op)},       {"depth", packed(bars.depth)},
+                   {"bound", packed(bars.bound)}};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ class SummaryReport : public Report {
  public:
   void options(CLI::App& command) override {
     add_input_options(command, options_);
+    add_time_option(command, options_);
     command.add_option("--start-signpost,--signpost", window_.start_signpost,
                        "what follows the first signpost of this name");
     command.add_option("--end-signpost", window_.end_signpost, "up to the first signpost of this name");
@@ -49,24 +50,31 @@ class SummaryReport : public Report {
   }
 
  private:
+  static json figure(const Number& n) { return n ? json(*n) : json(nullptr); }
   void write_json(const RunSummary& s) const {
     const auto sums = [](const std::map<std::string, RunSummary::Sum>& all) {
       json list = json::array();
       for (const auto& [name, sum] : all)
-        list.push_back({{"name", name}, {"device_us", sum.us}, {"count", sum.count}});
+        list.push_back(
+            {{"name", name}, {"device_us", sum.us}, {"bound_us", figure(sum.bound())}, {"count", sum.count}});
       return list;
     };
     json slowest = json::array();
     for (const RunSummary::Single& one : s.slowest)
-      slowest.push_back({{"op", one.what}, {"process", one.process}, {"device_us", one.us}});
+      slowest.push_back({{"op", one.what},
+                         {"process", one.process},
+                         {"device_us", one.us},
+                         {"bound_us", figure(one.bound_us)}});
     const json whole{{"ops", s.ops},
                      {"devices", s.devices},
                      {"device_us", s.device_us},
+                     {"device_bound_us", figure(s.device_bound_us)},
                      {"gap_us", s.gap_us},
                      {"verdict", s.verdict},
                      {"by_op", sums(s.by_op)},
                      {"by_process", sums(s.by_process)},
                      {"slowest", std::move(slowest)},
+                     {"slowest_within_bounds", s.slowest_within_bounds},
                      {"warning", s.warning.empty() ? json(nullptr) : json(s.warning)}};
     Output out(json_, false);
     out.append(program::json_text(whole, 1) + "\n");

@@ -141,8 +141,11 @@ std::string Chrome::arguments_of(const TimelineFrame& f, const ZoneStep& step, c
   all.number("host id", more ? more->host_id.value_or(f.events.host_id) : f.events.host_id);
   all.ready(label.zone);
   if (f.events.trace_counter) all.number("trace replay", f.events.trace_counter);
-  if (step.kind == ZoneStep::Kind::begin && step.other != kNoMarker)
+  if (step.kind == ZoneStep::Kind::begin && step.other != kNoMarker) {
     all.number("cycles", f.events.markers[step.other].time_cycles - m.time_cycles);
+    if (const uint32_t bound_ns = f.bound_of(step.other); bound_ns != kNoDurationBound)
+      all.number("duration bound ns", bound_ns);
+  }
   if (text) {
     for (const EventField& field : text->fields) all.field(field);
   } else {

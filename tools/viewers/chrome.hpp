@@ -41,6 +41,7 @@ class Chrome : public TimelineWriter {
   void host_row(const HostRow& row) override;
   void host_span(const HostRow& row, const HostSpan& span) override;
   void end() override {}
+  bool shows_bounds() const override { return arguments_; }
 
  private:
   static constexpr uint64_t kMostChips = 256;  // a chip is a process of its number and 1

@@ -1,6 +1,7 @@
 #include "tools/viewers/programs.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 namespace ttc::tools {
@@ -10,6 +11,7 @@ using markers::MarkerType;
 
 constexpr uint64_t kRounds = 3;
 constexpr unsigned kCoresAProgram = 1 << 16;  // flows of a program have numbers of their own
+constexpr uint32_t kNone = ~uint32_t{0};      // no marker
 
 uint64_t key_of(uint32_t host_id, uint16_t replay) {
   return uint64_t{replay} << 32 | host_id;
@@ -23,26 +25,22 @@ bool insert(std::vector<T>& sorted, T value) {
   return true;
 }
 
-// When the firmware and the kernel zone of a frame begin and end, as far as they do.
+// The markers of a frame with which its firmware and its kernel zone begin and end, as far as they do.
 struct Bounds {
   struct Zone {
-    std::optional<uint64_t> begin, end;
+    uint32_t begin = kNone, end = kNone;
+    bool whole() const { return begin != kNone && end != kNone; }
   } firmware, kernel;
-  uint32_t kernel_marker = ~uint32_t{0};
 };
 
-Bounds bounds_of(const FrameEvents& f, std::span<const uint64_t> ns) {
+Bounds bounds_of(const FrameEvents& f) {
   Bounds b;
   for (uint32_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
     if (!(m.flags & markers::kGuaranteed)) continue;
     Bounds::Zone& zone = m.id == f.main_zone ? b.firmware : b.kernel;
-    if (m.type == MarkerType::zone_start) {
-      if (&zone == &b.kernel && !zone.begin) b.kernel_marker = i;
-      if (!zone.begin) zone.begin = ns[i];
-    } else if (m.type == MarkerType::zone_end) {
-      zone.end = ns[i];
-    }
+    if (m.type == MarkerType::zone_start && zone.begin == kNone) zone.begin = i;
+    if (m.type == MarkerType::zone_end) zone.end = i;
   }
   return b;
 }
@@ -78,56 +76,135 @@ Programs::Open& Programs::of(const FrameEvents& f, uint32_t lane, std::optional<
   return open;
 }
 
-Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, std::span<const uint64_t> ns) {
+Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, std::span<const uint64_t> ns,
+                                bool of_clock) {
   Launch launch{lane};
   if (f.host_id == 0) return launch;
-  const Bounds b = bounds_of(f, ns);
-  if (!b.firmware.begin && !b.firmware.end) return launch;
+  const Bounds b = bounds_of(f);
+  if (b.firmware.begin == kNone && b.firmware.end == kNone) return launch;
   const uint32_t core = uint32_t{f.core_x} << 8 | f.core_y;
   count_rounds(core);
-  Open& open = of(f, lane, b.firmware.begin);
+  const bool begins = b.firmware.begin != kNone;
+  Open& open = of(f, lane, begins ? std::optional(ns[b.firmware.begin]) : std::nullopt);
   open.round = round_;
   Program& p = open.is;
   insert(open.lanes, lane);
-  p.begin_ns = std::min(p.begin_ns, b.firmware.begin.value_or(ns.front()));
-  p.end_ns = std::max(p.end_ns, b.firmware.end.value_or(ns.back()));
-  if (b.firmware.begin && !b.firmware.end) ++p.open;
-  if (!b.firmware.begin && b.firmware.end && p.open) --p.open;
-  if (b.kernel.begin) p.kernel_begin_ns = std::min(p.kernel_begin_ns, *b.kernel.begin);
-  if (b.kernel.end) p.kernel_end_ns = std::max(p.kernel_end_ns, *b.kernel.end);
-  if (b.kernel.begin && b.kernel.end && *b.kernel.end - *b.kernel.begin > p.longest_ns) {
-    p.longest_ns = *b.kernel.end - *b.kernel.begin;
+  const auto first = begins ? b.firmware.begin : uint32_t{0};
+  const auto last = b.firmware.end != kNone ? b.firmware.end : static_cast<uint32_t>(ns.size() - 1);
+  const auto earliest = [&](uint64_t& so_far, Ends& ends, uint32_t marker) {
+    if (marker == kNone) return;
+    so_far = std::min(so_far, ns[marker]);
+    if (of_clock) ends.begin(f, marker);
+  };
+  const auto latest = [&](uint64_t& so_far, Ends& ends, uint32_t marker) {
+    if (marker == kNone) return;
+    so_far = std::max(so_far, ns[marker]);
+    if (of_clock) ends.end(f, marker);
+  };
+  if (of_clock) open.seen_by = std::max(open.seen_by, f.seen_ns * collect::kHostTicksPerNs);
+  earliest(p.begin_ns, open.firmware, first);
+  latest(p.end_ns, open.firmware, last);
+  if (begins && b.firmware.end == kNone) ++p.open;
+  if (!begins && p.open) --p.open;
+  earliest(p.kernel_begin_ns, open.kernel, b.kernel.begin);
+  latest(p.kernel_end_ns, open.kernel, b.kernel.end);
+  if (b.kernel.whole() && ns[b.kernel.end] > ns[b.kernel.begin] + p.longest_ns) {
+    p.longest_ns = ns[b.kernel.end] - ns[b.kernel.begin];
     p.longest_x = f.core_x;
     p.longest_y = f.core_y;
+    if (of_clock)
+      open.longest_begin = timed_marker(f, b.kernel.begin), open.longest_end = timed_marker(f, b.kernel.end);
   }
   const bool fresh = insert(p.cores, core);
   const auto place = std::lower_bound(p.cores.begin(), p.cores.end(), core) - p.cores.begin();
   if (fresh) open.kernels.insert(open.kernels.begin() + place, Kernel{});
-  Kernel& kernel = open.kernels[static_cast<size_t>(place)];
-  if (b.kernel.begin) kernel.begin_ns = std::min(kernel.begin_ns, *b.kernel.begin);
-  if (b.kernel.end) kernel.end_ns = std::max(kernel.end_ns, *b.kernel.end);
-  if (fresh && b.kernel_marker != ~uint32_t{0}) {
+  open.kernels[static_cast<size_t>(place)].take(f, ns, b.kernel.begin, b.kernel.end, of_clock);
+  if (fresh && b.kernel.begin != kNone) {
     launch.flow = open.number * kCoresAProgram + p.flows.size() + 1;
-    launch.flow_marker = b.kernel_marker;
+    launch.flow_marker = b.kernel.begin;
     p.flows.push_back(launch.flow);
   }
   return launch;
 }
 
+void Programs::Ends::add(const FrameEvents& f, uint32_t marker) {
+  if (!begin_.at && !end_.at) clock_ = f.tile_clock;
+  one_clock_ = one_clock_ && f.tile_clock && f.tile_clock == clock_;
+  widest_ = std::max(widest_, f.host_times[marker].bound);
+}
+
+void Programs::Ends::begin(const FrameEvents& f, uint32_t marker) {
+  add(f, marker);
+  if (!begin_.at || f.host_times[marker].at < begin_.at) begin_ = timed_marker(f, marker);
+}
+
+void Programs::Ends::end(const FrameEvents& f, uint32_t marker) {
+  add(f, marker);
+  if (f.host_times[marker].at >= end_.at) end_ = timed_marker(f, marker);
+}
+
+// Of several cores any two whose order the bounds leave open may be the first and the last: they lie between the two that are shown,
+// so that by the pace of the counter they are known no worse, and by their own times no worse than the widest.
+uint32_t Programs::Ends::bound_ns(bool one_tile) const {
+  if (!begin_.at || !end_.at || widest_ >= collect::kNoBound / 2) return kNoDurationBound;
+  const auto measured = static_cast<int64_t>(end_.at - begin_.at);
+  uint64_t bound = 2 * widest_;
+  if (one_clock_ && begin_.seen_by && end_.seen_by) {
+    using Tiles = collect::ClockMap::Tiles;
+    const auto d = end_.clock->difference(begin_.cycles, end_.cycles, std::max(begin_.seen_by, end_.seen_by),
+                                          one_tile ? Tiles::one : Tiles::two);
+    if (d.ticks == measured && d.bound < begin_.bound + end_.bound) bound = std::min(bound, d.bound);
+  }
+  constexpr uint64_t kTicks = collect::kHostTicksPerNs;
+  return bound_of_shown_ns(end_.at / kTicks - begin_.at / kTicks, measured, bound);
+}
+
+void Programs::Kernel::take(const FrameEvents& f, std::span<const uint64_t> ns, uint32_t begin, uint32_t end,
+                            bool of_clock) {
+  if (of_clock) clock = f.tile_clock;
+  const auto cycles = [&](uint32_t marker) { return f.markers[marker].time_cycles; };
+  if (begin != kNone && (ns[begin] < begin_ns || (ns[begin] == begin_ns && cycles(begin) < begin_cycles)))
+    begin_ns = ns[begin], begin_cycles = cycles(begin);
+  if (end != kNone && (ns[end] > end_ns || (ns[end] == end_ns && cycles(end) > end_cycles)))
+    end_ns = ns[end], end_cycles = cycles(end);
+}
+
+uint32_t Programs::Kernel::bound_ns(collect::HostTime seen_by) const {
+  if (!clock || !seen_by) return kNoDurationBound;
+  const uint64_t shown_ns = end_ns - begin_ns;
+  const auto d = clock->difference(begin_cycles, end_cycles, seen_by);
+  // Both times are shown without their fractions. What is further off is of another wrap or reset of the counter.
+  const int64_t off = d.ticks - static_cast<int64_t>(shown_ns * collect::kHostTicksPerNs);
+  if (d.bound == collect::kNoBound || std::abs(off) >= int64_t{collect::kHostTicksPerNs})
+    return kNoDurationBound;
+  return bound_of_shown_ns(shown_ns, d.ticks, d.bound);
+}
+
 Program Programs::closed(Open&& open) {
   Program p = std::move(open.is);
-  uint64_t sum = 0, cores = 0;
+  const bool one_tile = p.cores.size() == 1;
+  p.bounds.duration_ns = open.firmware.bound_ns(one_tile);
+  p.bounds.kernel_ns = open.kernel.bound_ns(one_tile);
+  p.bounds.longest_ns = duration_bound_ns(open.longest_begin, open.longest_end);
+  uint64_t sum = 0, cores = 0, bounds = 0;
+  bool bounded = true;
   for (size_t i = 0; i < p.cores.size(); ++i) {
     const Kernel& kernel = open.kernels[i];
     if (kernel.end_ns <= kernel.begin_ns) continue;  // it ran none, or an end is missing
     const uint64_t ns = kernel.end_ns - kernel.begin_ns;
+    const uint32_t bound = kernel.bound_ns(open.seen_by);
     sum += ns, ++cores;
+    bounds += bound, bounded = bounded && bound != kNoDurationBound;
     if (ns <= p.core_most_ns) continue;
     p.core_most_ns = ns;
+    p.bounds.core_most_ns = bound;
     p.most_x = static_cast<uint8_t>(p.cores[i] >> 8);
     p.most_y = static_cast<uint8_t>(p.cores[i]);
   }
   if (cores) p.core_mean_ns = sum / cores;
+  // One more, for the fraction that the mean is shown without.
+  if (cores && bounded)
+    p.bounds.core_mean_ns = static_cast<uint32_t>(std::min<uint64_t>(bounds / cores + 2, kNoDurationBound));
   return p;
 }
 

@@ -3,7 +3,7 @@
 // A launch of a processor belongs to the program of its host id and replay that is nearest in time and does not
 // have this processor yet; else it is another program of the same id. Cores are read one after another, by a sweep
 // as in a log: a program is settled when the cores came round several times without adding to it. Host id 0 is no
-// program. Memory: some 200 bytes for each program that is not settled.
+// program. Memory: some 400 bytes for each program that is not settled, and 40 for each of its cores.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tools/pipeline/duration_bound.hpp"
 #include "tools/pipeline/format.hpp"
 
 namespace ttc::tools {
@@ -28,6 +29,11 @@ struct Program {
   uint32_t open = 0;               // processors whose end did not come
   std::vector<uint32_t> cores;     // x << 8 | y, sorted
   std::vector<uint64_t> flows;     // one for each core
+  // Of durations, as duration_bound_ns() has them: of all, of the kernel zones, of longest_ns, core_mean_ns and core_most_ns.
+  struct {
+    uint32_t duration_ns = kNoDurationBound, kernel_ns = kNoDurationBound, longest_ns = kNoDurationBound,
+             core_mean_ns = kNoDurationBound, core_most_ns = kNoDurationBound;
+  } bounds;
 };
 
 class Programs {
@@ -39,8 +45,8 @@ class Programs {
     uint64_t flow = 0;  // 0: the core is in the program already
     uint32_t flow_marker = ~uint32_t{0};
   };
-  // One frame of a lane; `ns` by marker.
-  Launch take(const FrameEvents& frame, uint32_t lane, std::span<const uint64_t> ns);
+  // One frame of a lane; `ns` by marker. `of_clock`: these are the host times, which the frame has.
+  Launch take(const FrameEvents& frame, uint32_t lane, std::span<const uint64_t> ns, bool of_clock);
 
   // Takes away what is settled and has ended before `until_ns`, and the older half where there are too many, by
   // begin. ~0: all there are.
@@ -51,10 +57,33 @@ class Programs {
  private:
   struct Kernel {
     uint64_t begin_ns = ~uint64_t{0}, end_ns = 0;
+    uint64_t begin_cycles = 0, end_cycles = 0;
+    const collect::ClockMap* clock = nullptr;  // null: the times are not of a clock model
+    void take(const FrameEvents& frame, std::span<const uint64_t> ns, uint32_t begin, uint32_t end,
+              bool of_clock);
+    uint32_t bound_ns(collect::HostTime seen_by) const;
+  };
+  // The first begin and the last end of the zones of all cores.
+  class Ends {
+   public:
+    // Markers whose host times are known.
+    void begin(const FrameEvents& frame, uint32_t marker);
+    void end(const FrameEvents& frame, uint32_t marker);
+    uint32_t bound_ns(bool one_tile) const;
+
+   private:
+    void add(const FrameEvents& frame, uint32_t marker);
+    TimedMarker begin_, end_;
+    uint64_t widest_ = 0;  // bound of any of the times: which of them is the first for sure is not known
+    const collect::ClockMap* clock_ = nullptr;
+    bool one_clock_ = true;
   };
   struct Open {
     Program is;
-    std::vector<Kernel> kernels;  // by core, as in `is`
+    Ends firmware, kernel;
+    TimedMarker longest_begin, longest_end;
+    collect::HostTime seen_by = 0;  // words of all its markers
+    std::vector<Kernel> kernels;    // by core, as in `is`
     uint64_t number = 0;
     uint64_t round = 0;           // of the last frame
     std::vector<uint32_t> lanes;  // sorted

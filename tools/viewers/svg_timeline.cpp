@@ -90,10 +90,13 @@ bool SvgTimeline::room() {
   return false;
 }
 
-void SvgTimeline::draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t depth, Flaw flaw) {
+void SvgTimeline::draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t depth, Flaw flaw,
+                       uint32_t bound_ns) {
   if (!in_window(zone.begin_ns, end_ns) || !room()) return;
-  std::string tip =
-      zone.label.name + ", " + duration(end_ns - zone.begin_ns) + ", host id " + std::to_string(zone.host_id);
+  std::string tip = zone.label.name + ", " + duration(end_ns - zone.begin_ns);
+  if (bound_ns != kNoDurationBound)
+    tip += ", " + std::to_string(end_ns - zone.begin_ns) + " \u00b1 " + std::to_string(bound_ns) + " ns";
+  tip += ", host id " + std::to_string(zone.host_id);
   if (flaw != Flaw::none) tip += std::string(", ") + to_string(flaw);
   lane.drawn.push_back({zone.begin_ns, end_ns, static_cast<uint32_t>(depth),
                         flaw == Flaw::none ? zone.label.rgb : draw::kLossColour, zone.label.name,
@@ -118,7 +121,7 @@ void SvgTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
     auto& open = lane.open[step.aside];
     if (step.kind == ZoneStep::Kind::end) {
       if (open.empty()) continue;  // a late launch's; it has no open zones
-      draw(lane, open.back(), ns, open.size() - 1 + step.aside, step.flaw);
+      draw(lane, open.back(), ns, open.size() - 1 + step.aside, step.flaw, f.bound_of(step.marker));
       open.pop_back();
       continue;
     }
@@ -291,7 +294,7 @@ void SvgTimeline::end() {
   for (Lane& lane : lanes_)  // what is still open reaches to the edge
     for (const size_t aside : {0u, 1u})
       for (size_t depth = 0; depth < lane.open[aside].size(); ++depth)
-        draw(lane, lane.open[aside][depth], end_ns_, depth + aside, Flaw::no_end);
+        draw(lane, lane.open[aside][depth], end_ns_, depth + aside, Flaw::no_end, kNoDurationBound);
   for (Lane& lane : host_lanes_)
     for (; !lane.open_host.empty(); lane.open_host.pop_back())
       draw_host(lane, lane.open_host.back(), end_ns_, to_string(Flaw::no_end));

@@ -34,6 +34,7 @@ class SvgTimeline : public TimelineWriter {
   void host_message(const HostThread& thread, uint64_t ns, std::string_view text) override;
   void host_span(const HostRow& row, const HostSpan& span) override;
   void end() override;
+  bool shows_bounds() const override { return true; }
   std::vector<std::string> remarks() const override {
     return empty_.empty() ? std::vector<std::string>{} : std::vector{empty_};
   }
@@ -76,7 +77,7 @@ class SvgTimeline : public TimelineWriter {
   bool in_window(uint64_t begin_ns, uint64_t end_ns) const {
     return end_ns >= begin_ns_ && begin_ns <= end_ns_;
   }
-  void draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t depth, Flaw flaw);
+  void draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t depth, Flaw flaw, uint32_t bound_ns);
   bool room();  // for one more; counts what is left out
   void draw_host(Lane& lane, const OpenHostZone& zone, uint64_t end_ns, const char* flaw);
   void draw_mark(Lane& lane, uint64_t ns, const std::string& name, uint32_t rgb, const std::string& tip);

@@ -44,13 +44,19 @@ TimelineSpan span_of(const Program& p, const std::string* op) {
                     p.flows};
   span.fields.push_back({"host id", p.host_id});
   if (p.replay) span.fields.push_back({"trace replay", p.replay});
+  const auto bound = [&](const char* name, uint32_t ns) {
+    if (ns != kNoDurationBound) span.fields.push_back({name, ns});
+  };
+  bound("duration bound ns", p.bounds.duration_ns);
   span.fields.push_back({"cores", p.cores.size()});
   if (p.kernel_begin_ns < p.kernel_end_ns)
-    span.fields.push_back({"kernel ns", p.kernel_end_ns - p.kernel_begin_ns});
+    span.fields.push_back({"kernel ns", p.kernel_end_ns - p.kernel_begin_ns}),
+        bound("kernel bound ns", p.bounds.kernel_ns);
   if (p.longest_ns) {
     span.fields.push_back(
         {"limiting core", 0, std::to_string(p.longest_x) + "," + std::to_string(p.longest_y)});
     span.fields.push_back({"its kernel ns", p.longest_ns});
+    bound("its kernel bound ns", p.bounds.longest_ns);
   }
   if (p.open) span.fields.push_back({"processors without an end", p.open});
   return span;
@@ -137,7 +143,9 @@ void Timeline::frame(const FrameEvents& f) {
   late_frames_ += late;
   TimelineFrame frame{
       f, ns_, lane.zones.of(f.markers, f.main_zone, late), labels_.lane(f), lane.last_ns, late, texts_.of(f)};
-  const Programs::Launch launch = chip.open_programs.take(f, lane.is.number, ns_);
+  if (writer_->shows_bounds() && !chip.cycles) frame.bounds = chip.zone_bounds.of(f, frame.steps, lane.open);
+  const Programs::Launch launch =
+      chip.open_programs.take(f, lane.is.number, ns_, !chip.cycles && !f.host_times.empty());
   frame.flow = launch.flow ? chip.first_flow + launch.flow : 0;
   frame.flow_marker = launch.flow_marker;
   find_addressed(chip, frame);
@@ -331,6 +339,8 @@ void Timeline::report_programs_per_s(Chip& chip, uint64_t last) {
 }
 
 void Timeline::clock(uint32_t number, const collect::ClockMap& map) {
+  if (const auto known = chips_.find(number); known != chips_.end())
+    known->second.zone_bounds.clock_changed();
   if (map.head().domain != 0 || map.empty()) return;
   Chip& chip = chip_of(number);
   chip.map = &map;

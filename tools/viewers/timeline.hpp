@@ -16,6 +16,7 @@
 #include "tools/viewers/host/host_tracks.hpp"
 #include "tools/viewers/host/rows.hpp"
 #include "tools/viewers/programs.hpp"
+#include "tools/viewers/zone_bounds.hpp"
 #include "tools/viewers/zone_labels.hpp"
 #include "tools/viewers/zone_steps.hpp"
 
@@ -42,6 +43,11 @@ struct TimelineFrame {
   std::span<EventText> texts = {};  // of NoC events and hardware counters, by marker
   uint64_t flow = 0;                // from the program's span to the zone that flow_marker begins
   uint32_t flow_marker = kNoMarker;
+  std::span<const uint32_t> bounds = {};  // by marker, as ZoneBounds has them; empty: not requested
+  // Of the duration of the zone that ends there.
+  uint32_t bound_of(uint32_t end_marker) const {
+    return end_marker < bounds.size() ? bounds[end_marker] : kNoDurationBound;
+  }
   uint64_t time_of(const ZoneStep& step) const {
     return step.marker == kNoMarker ? before_ns : ns[step.marker];
   }
@@ -126,6 +132,8 @@ class TimelineWriter : public HostWriter {
   virtual void note(uint32_t chip, uint64_t ns, const std::string& text) = 0;
   virtual void end() = 0;
   virtual std::vector<std::string> remarks() const { return {}; }
+  // Whether frames are to have the bounds of their zones' durations.
+  virtual bool shows_bounds() const { return false; }
 };
 
 class Timeline : public Format {
@@ -159,6 +167,7 @@ class Timeline : public Format {
   struct Lane {
     TimelineLane is;
     ZoneSteps zones;
+    ZoneBounds::Open open;
     uint64_t last_ns = 0;
     uint64_t launches = 0;
     Rows lost;
@@ -193,6 +202,7 @@ class Timeline : public Format {
     Counter counters[kChipCounters];
     uint64_t first_flow = 0, addressed_flows = 0;
     NocCoordinates noc;
+    ZoneBounds zone_bounds;
     std::vector<Addressed> addressed;                            // not written yet
     std::map<std::pair<uint8_t, uint8_t>, Rows> addressed_rows;  // by core
     Programs open_programs;

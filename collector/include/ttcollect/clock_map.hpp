@@ -32,6 +32,20 @@ class ClockMap {
     uint64_t bound = kNoBound;  // host ticks either way
     BoundKind kind = BoundKind::none;
   };
+  // What difference() is between two markers of one tile that both lie here: of many durations it takes less time. It holds until
+  // the next update().
+  class SamePace {
+   public:
+    // Host ticks either way, as difference() has them; none where one of the markers is not of this part, or `to` is before `from`.
+    std::optional<uint64_t> bound(uint64_t from_time, uint64_t to_time, HostTime seen_by) const;
+
+   private:
+    friend class ClockMap;
+    uint64_t from_ = 0, length_ = 0;  // cycles; 0 is no part
+    HostTime seen_from_ = 0, seen_until_ = 0;
+    double drift_per_cycle_ = 0;
+    uint64_t fixed_ = 0, most_ = 0;
+  };
   // Of consecutive markers.
   struct Run {
     size_t count = 0;
@@ -57,6 +71,8 @@ class ClockMap {
   // of the reference tile alone while ClockHead::tile_spread is not known. `seen_by` as above, for both.
   Difference difference(uint64_t from_time, uint64_t to_time, HostTime seen_by,
                         Tiles tiles = Tiles::one) const;
+  // The part around a marker, of no length where there is none. `seen_by` as above.
+  SamePace same_pace(uint64_t marker_time, HostTime seen_by) const;
   // Converts many. `out` must be as long as `marker_times`, and may be the same memory. Adds to `runs`.
   void convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,
                std::vector<Run>& runs) const;

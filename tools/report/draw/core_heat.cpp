@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tools/report/draw/picture.hpp"
+#include "tools/report/text/time_bounds.hpp"
 
 namespace ttc::report {
 namespace {
@@ -90,6 +91,67 @@ void HeatMap::program(const DeviceOp& op, std::span<const CoreTime> cores) {
     heat.behind += took - std::min(took, mean);
     heat.start += c.kernel.begin - std::min(c.kernel.begin, op.kernel.begin);
   }
+  if (clock_) measure(op, cores);
+}
+
+// Times of one core are of one counter, when it starts after another core is of two.
+void HeatMap::measure(const DeviceOp& op, std::span<const CoreTime> cores) {
+  const uint32_t chip = op.launch.chip;
+  std::vector<std::optional<Measured>> took;
+  Measured mean;
+  size_t measured = 0, running = 0;
+  for (const CoreTime& c : cores) {
+    took.push_back(c.kernel.cycles()
+                       ? clock_->on_tile(chip, {c.x, c.y}, c.kernel.begin, c.kernel.end, op.seen_ns)
+                       : std::nullopt);
+    running += c.kernel.cycles() > 0;
+    if (!took.back()) continue;
+    mean.ns += took.back()->ns, mean.bound_ns += took.back()->bound_ns;
+    ++measured;
+  }
+  if (measured) mean.ns /= static_cast<double>(measured), mean.bound_ns /= static_cast<double>(measured);
+  const auto add = [](Measured& sum, double ns, double bound_ns) { sum.ns += ns, sum.bound_ns += bound_ns; };
+  for (size_t i = 0; i < cores.size(); ++i) {
+    const CoreTime& c = cores[i];
+    if (c.kernel.cycles() == 0) continue;
+    CoreHeat& heat = chips_[chip][{c.x, c.y}];
+    const auto start = clock_->across(chip, op.kernel.begin, c.kernel.begin, op.seen_ns);
+    if (!took[i] || !start || measured < running) {
+      ++heat.unmeasured;
+      continue;
+    }
+    add(heat.time_measured, took[i]->ns, took[i]->bound_ns);
+    add(heat.behind_measured, std::max(took[i]->ns - mean.ns, 0.0), took[i]->bound_ns + mean.bound_ns);
+    add(heat.start_measured, start->ns, start->bound_ns);
+  }
+}
+
+std::optional<double> HeatMap::bound_ns(const CoreHeat& heat, HeatOf what, double shown_ns) {
+  if (heat.unmeasured || heat.time_measured.bound_ns == 0 || what == HeatOf::wait) return std::nullopt;
+  const Measured& measured = what == HeatOf::time        ? heat.time_measured
+                             : what == HeatOf::imbalance ? heat.behind_measured
+                                                         : heat.start_measured;
+  return measured.bound_of(shown_ns);
+}
+
+std::string heat_bounds_text(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what, uint32_t mhz) {
+  double widest = 0, most = 0, most_bound = 0;
+  for (const auto& [place, heat] : cores) {
+    const double ns = ns_of(HeatMap::value(heat, what), mhz);
+    const auto bound = HeatMap::bound_ns(heat, what, ns);
+    if (!bound) return "";
+    widest = std::max(widest, *bound);
+    if (ns >= most) most = ns, most_bound = *bound;
+  }
+  size_t alike = 0;
+  for (const auto& [place, heat] : cores) {
+    const double ns = ns_of(HeatMap::value(heat, what), mhz);
+    alike += ns + HeatMap::bound_ns(heat, what, ns).value_or(0) >= most - most_bound;
+  }
+  const size_t others = alike ? alike - 1 : 0;
+  return "each within " + written_bound(widest / 1000) + " of the true time; " + std::to_string(others) +
+         " of " + std::to_string(cores.size() - std::min<size_t>(cores.size(), 1)) +
+         " other cores differ from the one with the most by no more than the bounds of both";
 }
 
 std::string heat_text(const std::string& title, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
@@ -129,8 +191,9 @@ std::string heat_text(const std::string& title, const std::map<HeatMap::Place, C
     }
     text += '\n';
   }
+  const std::string bounds = heat_bounds_text(cores, what, mhz);
   return text + "  . no kernel ran there, or there is no such core" +
-         (ethernet ? "; e an Ethernet tile\n" : "\n");
+         (ethernet ? "; e an Ethernet tile\n" : "\n") + (bounds.empty() ? "" : "  " + bounds + "\n");
 }
 
 namespace {
@@ -207,6 +270,8 @@ void draw_heat(const HeatMap& map, HeatOf what, const std::function<std::string(
     draw_axes(picture, e, left);
     draw_cells(picture, cores, what, e, clock, unit, left);
     draw_legend(picture, e, clock, unit, left);
+    if (const std::string bounds = heat_bounds_text(cores, what, clock); !bounds.empty())
+      picture.text(left, kAbove + kCell * (e.most_y - e.least_y + 1) + 65, bounds, 7, kDim);
     left += width_of(e) + kBeside;
   }
   picture.finish();

@@ -1,11 +1,13 @@
 // The activity of every core of a chip, over all programs or one of them.
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/report/programs/op_builder.hpp"
+#include "tools/report/zones/duration_clock.hpp"
 
 namespace ttc::report {
 
@@ -19,6 +21,9 @@ struct CoreHeat {
   uint64_t behind = 0;  // cycles its kernels took longer than the mean core of the program
   uint64_t start = 0;   // cycles from the first kernel start of a program to its own
   bool ethernet = false;
+  // The same but `wait` by a clock model, each a sum over programs.
+  Measured time_measured, behind_measured, start_measured;
+  uint64_t unmeasured = 0;  // programs that it does not cover
 };
 
 class HeatMap : public Listener {
@@ -30,9 +35,16 @@ class HeatMap : public Listener {
   using Place = std::pair<uint8_t, uint8_t>;  // x, y
   const std::map<uint32_t, std::map<Place, CoreHeat>>& chips() const { return chips_; }
   static uint64_t value(const CoreHeat& heat, HeatOf what);
+  // The true time lies within so many ns of the one that is shown. None: not known.
+  static std::optional<double> bound_ns(const CoreHeat& heat, HeatOf what, double shown_ns);
+  // Programs that come from now on are measured by `clock`.
+  void measure_with(std::shared_ptr<const DurationClock> clock) { clock_ = std::move(clock); }
 
  private:
+  void measure(const DeviceOp& op, std::span<const CoreTime> cores);
+
   std::optional<uint32_t> only_;
+  std::shared_ptr<const DurationClock> clock_;
   std::map<uint32_t, std::map<Place, CoreHeat>> chips_;
 };
 
@@ -47,6 +59,8 @@ HeatUnit heat_unit(double largest_ns);
 // The chip's grid with its title, axes and legend: coloured cells where colour is welcome, numbers everywhere.
 std::string heat_text(const std::string& title, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
                       uint32_t mhz, bool color);
+// What is known of differences between the cores: "each within 40 ns; 3 other cores ...". Empty where there is no clock model.
+std::string heat_bounds_text(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what, uint32_t mhz);
 // PNG or SVG by the name's ending; chips side by side.
 void draw_heat(const HeatMap& map, HeatOf what, const std::function<std::string(uint32_t)>& title,
                const std::function<uint32_t(uint32_t)>& mhz, const std::string& path);

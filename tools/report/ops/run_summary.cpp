@@ -10,12 +10,15 @@
 #include "tools/report/input/signposts.hpp"
 #include "tools/report/ops/op_report.hpp"
 #include "tools/report/ops/steps.hpp"
+#include "tools/report/text/time_bounds.hpp"
 
 namespace ttc::report {
 namespace {
 
 constexpr size_t kSlowest = 5, kOpsShown = 12, kProcessesShown = 32;
 constexpr double kUsPerMs = 1000;
+constexpr const char* kCutWithinBounds =
+    "the next one may be as long as the last that is shown, within their bounds";
 
 // A row of the table, of the device or a signpost.
 struct SummaryRow {
@@ -86,18 +89,29 @@ class Summing {
     steps_.row(row);
     if (!row.device || row.device->kernel_ns.value_or(0) == 0) return;
     const DeviceRow& d = *row.device;
-    const double us = static_cast<double>(*d.kernel_ns) / 1000;
+    const auto ns = static_cast<double>(*d.kernel_ns);
+    const double us = ns / 1000;
+    const Number bound_us = d.kernel_measured ? Number(d.kernel_measured->bound_of(ns) / 1000) : Number();
     ++sum_.ops;
     sum_.device_us += us;
+    all_.add(us, bound_us);
     if (any_ && d.gap_ns) sum_.gap_us += static_cast<double>(*d.gap_ns) / 1000;
     any_ = true;
     devices_.insert(d.device);
-    for (auto* sums : {&sum_.by_op[row.code], &sum_.by_process[row.process]}) sums->us += us, ++sums->count;
-    offer(us, row);
+    for (auto* sums : {&sum_.by_op[row.code], &sum_.by_process[row.process]}) sums->add(us, bound_us);
+    offer(us, bound_us, row);
   }
 
   RunSummary end() {
     sum_.devices = devices_.size();
+    if (sum_.ops) sum_.device_bound_us = all_.bound();
+    if (sum_.slowest.size() > kSlowest) {
+      SharedRank rank;
+      const auto& last = sum_.slowest[kSlowest - 1];
+      rank.shares(last.us, last.bound_us);
+      sum_.slowest_within_bounds = rank.shares(sum_.slowest.back().us, sum_.slowest.back().bound_us);
+      sum_.slowest.pop_back();
+    }
     const double wall = sum_.device_us + sum_.gap_us;
     if (sum_.ops) sum_.verdict = verdict_of(wall > 0 ? sum_.gap_us / wall * 100 : 0);
     if (sum_.by_process.size() < 2) sum_.by_process.clear();
@@ -106,17 +120,19 @@ class Summing {
   }
 
  private:
-  void offer(double us, const SummaryRow& row) {
+  // One more than is listed.
+  void offer(double us, const Number& bound_us, const SummaryRow& row) {
     std::vector<RunSummary::Single>& all = sum_.slowest;
-    if (all.size() == kSlowest && us <= all.back().us) return;
+    if (all.size() > kSlowest && us <= all.back().us) return;
     std::string what = row.code + ", call " + std::to_string(row.device->call_count) + " on device " +
                        std::to_string(row.device->device);
     const auto at = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.us < us; });
-    all.insert(at, {us, std::move(what), row.process});
-    if (all.size() > kSlowest) all.pop_back();
+    all.insert(at, {us, bound_us, std::move(what), row.process});
+    if (all.size() > kSlowest + 1) all.pop_back();
   }
 
   RunSummary sum_;
+  RunSummary::Sum all_;
   std::set<uint32_t> devices_;
   CacheOfSteps steps_;
   bool any_ = false;
@@ -136,25 +152,35 @@ RunSummary all_of(const Run& run) {
   return summing.end();
 }
 
-std::string row_text(double us, double percent, const std::string& name) {
+std::string row_text(bool shares_rank, double us, double percent, const std::string& name) {
   char figures[80];
-  std::snprintf(figures, sizeof figures, "  %8.3f ms  %5.1f %%  ", us / kUsPerMs, percent);
+  std::snprintf(figures, sizeof figures, "%c %8.3f ms  %5.1f %%  ", shares_rank ? '=' : ' ', us / kUsPerMs,
+                percent);
   return figures + program::printable(name) + "\n";
 }
 
-void list(const std::map<std::string, RunSummary::Sum>& sums, double total, const char* what, size_t most,
-          std::string& text) {
+// Returns how many rows share a rank.
+size_t list(const std::map<std::string, RunSummary::Sum>& sums, double total, const char* what, size_t most,
+            std::string& text) {
   std::vector<std::pair<std::string, RunSummary::Sum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.us > b.second.us; });
   text.append("  device time   share  count  ").append(what).append(1, '\n');
+  SharedRank rank;
   for (size_t i = 0; i < std::min(sorted.size(), most); ++i) {
     const RunSummary::Sum& sum = sorted[i].second;
     char count[32];
     std::snprintf(count, sizeof count, "%5zu  ", sum.count);
-    text += row_text(sum.us, total > 0 ? 100 * sum.us / total : 0, count + sorted[i].first);
+    text += row_text(rank.shares(sum.us, sum.bound()), sum.us, total > 0 ? 100 * sum.us / total : 0,
+                     count + sorted[i].first);
   }
-  if (sorted.size() > most) text += "  and " + std::to_string(sorted.size() - most) + " more\n";
+  const size_t shared = rank.count();
+  if (sorted.size() > most) {
+    const bool within = rank.shares(sorted[most].second.us, sorted[most].second.bound());
+    text += "  and " + std::to_string(sorted.size() - most) + " more" +
+            (within ? std::string("; ") + kCutWithinBounds : "") + "\n";
+  }
+  return shared;
 }
 
 }  // namespace
@@ -197,13 +223,18 @@ std::string text_of(const RunSummary& s) {
   std::string text = head;
   if (s.devices > 1) text += " on " + std::to_string(s.devices) + " devices";
   if (!s.by_process.empty()) text += " by " + std::to_string(s.by_process.size()) + " processes";
+  if (s.device_bound_us) text += " (\u00b1 " + written_bound(s.device_bound_us) + ")";
   text += (s.verdict.empty() ? "" : "; " + s.verdict) + "\n";
-  list(s.by_op, s.device_us, "op", kOpsShown, text);
-  if (!s.by_process.empty()) list(s.by_process, s.device_us, "process", kProcessesShown, text);
+  size_t shared = list(s.by_op, s.device_us, "op", kOpsShown, text);
+  if (!s.by_process.empty()) shared += list(s.by_process, s.device_us, "process", kProcessesShown, text);
   text += "slowest:\n";
+  SharedRank rank;
   for (const RunSummary::Single& one : s.slowest)
-    text += row_text(one.us, s.device_us > 0 ? 100 * one.us / s.device_us : 0,
-                     one.what + (s.by_process.empty() ? "" : " by process " + one.process));
+    text +=
+        row_text(rank.shares(one.us, one.bound_us), one.us, s.device_us > 0 ? 100 * one.us / s.device_us : 0,
+                 one.what + (s.by_process.empty() ? "" : " by process " + one.process));
+  if (s.slowest_within_bounds) text += std::string("  ") + kCutWithinBounds + "\n";
+  text += shared_rank_legend(shared + rank.count());
   if (!s.warning.empty()) text += "warning: " + s.warning + "\n";
   return text;
 }

@@ -18,18 +18,29 @@ struct RunSummary {
   struct Sum {
     double us = 0;
     size_t count = 0;
+    double bound_us = 0;   // of those that have a bound
+    size_t unbounded = 0;  // that have none
+    Number bound() const { return unbounded ? Number() : Number(bound_us); }
+    void add(double of_us, const Number& of_bound_us) {
+      us += of_us, ++count;
+      bound_us += of_bound_us.value_or(0);
+      unbounded += !of_bound_us;
+    }
   };
   struct Single {
     double us = 0;
+    Number bound_us;  // the true time lies within so much of it; none: not known
     std::string what, process;
   };
   size_t ops = 0, devices = 0;
   double device_us = 0, gap_us = 0;
+  Number device_bound_us;
   std::string verdict;
   std::map<std::string, Sum> by_op, by_process;
   std::vector<Single> slowest;
-  std::string warning;               // of steps; empty: none
-  std::vector<std::string> remarks;  // sentences
+  bool slowest_within_bounds = false;  // the next one may be as long as the last of them
+  std::string warning;                 // of steps; empty: none
+  std::vector<std::string> remarks;    // sentences
 };
 
 // Of the run's plan. Throws UnknownName.

@@ -92,6 +92,8 @@ function rows(force) {
       const td = el('td', text, kind === -1 ? 'text' : '');
       if (kind === 0 && key === 'id') td.textContent = o.id;
       if (key === 'name') td.title = o.name;
+      if (key === 'us' && o.us !== null && o.bound !== null) td.title = boundText(o.bound);
+      if (key === 'gap' && o.gap !== null && o.gapbound !== null) td.title = boundText(o.gapbound);
       if (key === 'limit') td.title = o.rule || '';
       if (key === 'waits') td.title = o.shares || '';
       if (key === 'total' && o.total) {

@@ -40,6 +40,18 @@ function spanText(ns) {
   return of(ns / 1e9, 's');
 }
 
+// A length with its bound, which is rounded up, as exactly as the bound is. Bounds of zones end at 65534 ns.
+function lengthText(ns, bound) {
+  if (bound === null) return spanText(ns);
+  if (bound >= 65534) return `${spanText(ns)} \u00b1 65 \u00b5s or more`;
+  return `${spanText(ns)} (${Math.round(ns)} \u00b1 ${Math.ceil(bound) + (Number.isInteger(ns) ? 0 : 1)} ns)`;
+}
+
+// A bound of ns, rounded up.
+function boundText(ns) {
+  return `\u00b1 ${ns < 10000 ? `${Math.ceil(ns)} ns` : `${Math.ceil(ns / 100) / 10} \u00b5s`} by the clock model`;
+}
+
 // The first index in [from, to) whose time is not before `t`.
 function firstFrom(begin, from, to, t) {
   while (from < to) {
@@ -127,4 +139,4 @@ function inkOn(rgb) {
 }
 
 if (typeof module !== 'undefined')
-  module.exports = {niceStep, timeTicks, exactTime, spanText, firstFrom, defaultWindow, nearestZones, zoneAt, zoneFigures, zoomed, inkOn};
+  module.exports = {niceStep, timeTicks, exactTime, spanText, lengthText, boundText, firstFrom, defaultWindow, nearestZones, zoneAt, zoneFigures, zoomed, inkOn};

@@ -6,7 +6,8 @@ const T = !D.zones ? null : {
   lane: unpack(D.zones.lane, Uint16Array),
   zone: unpack(D.zones.zone, Uint16Array),
   op: unpack(D.zones.op, Int32Array),
-  depth: unpack(D.zones.depth, Uint8Array)
+  depth: unpack(D.zones.depth, Uint8Array),
+  bound: unpack(D.zones.bound, Uint16Array)  // of the length, ns
 };
 const LH = 11, AXIS = 22, BOUND = 26;  // heights: of a row of zones, of the axis, of the clock bounds below it
 const KINDS = ['firmware', 'kernel', 'dispatch', 'profiler', 'user zone', 'program', 'host zone', 'lock held', 'lock waited for', 'frame'];
@@ -250,6 +251,8 @@ function showCore(chip, x, y) {
 }
 
 // --- one zone: its figures, its op, the others of its name
+// The true length lies within so many ns; null: not known.
+const zoneBound = i => T.bound[i] === 0xffff ? null : T.bound[i];
 function showZone(i) {
   const w = Math.max(t1 - t0, T.length[i] * 1.3), m = T.begin[i] + T.length[i] / 2;
   if (T.begin[i] < t0 || T.begin[i] + T.length[i] > t1) setWindow(m - w / 2, m + w / 2);
@@ -263,7 +266,7 @@ function pick(i) {
   if (i < 0) return;
   const name = D.zonenames[T.zone[i]], all = zoneFigures(T, T.zone[i], 0, end);
   $('zonename').textContent = name[0];
-  $('zonefigures').textContent = `${spanText(T.length[i])} on ${lanes[T.lane[i]].name}; of ${fmt(all.count, 0)} kept here: least ${
+  $('zonefigures').textContent = `${lengthText(T.length[i], zoneBound(i))} on ${lanes[T.lane[i]].name}; of ${fmt(all.count, 0)} kept here: least ${
       spanText(all.least)}, median ${spanText(all.median)}, 95 % within ${spanText(all.p95)}, most ${spanText(all.most)}, sum ${
       spanText(all.sum)}${name[1] ? '; ' + name[1] : ''}`;
   $('zoneop').hidden = T.op[i] < 0;
@@ -316,7 +319,7 @@ function tipText(e) {
   if (zone >= 0) {
     const z = D.zonenames[T.zone[zone]], op = T.op[zone] >= 0 ? `op ${ops[T.op[zone]].id} ${ops[T.op[zone]].name}\n` : '',
           begin = T.begin[zone], at = begin >= drawn.base ? `from ${from(begin)} (${exactTime(begin)})` : `from ${exactTime(begin)}`;
-    return `${z[0]}\n${spanText(T.length[zone])} ${at}\n${lanes[lane].name}\n${op}${z[1]}`;
+    return `${z[0]}\n${lengthText(T.length[zone], zoneBound(zone))} ${at}\n${lanes[lane].name}\n${op}${z[1]}`;
   }
   const lost = lane >= 0 && lanes[lane].losses.find(l => t >= l.begin && (l.length === null || t <= l.begin + l.length));
   if (lost) return `markers lost, ${lost.what}\n${lost.length === null ? 'no end is known' : spanText(lost.length)}\n${lanes[lane].name}`;

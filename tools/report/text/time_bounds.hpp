@@ -18,6 +18,14 @@ inline std::string written_bound(const std::optional<double>& us) {
   return text;
 }
 
+// A line on what "=" in a list is, of so many rows; empty: no row shares a rank.
+inline std::string shared_rank_legend(size_t rows) {
+  return rows == 0
+             ? ""
+             : "= marks " + std::to_string(rows) + (rows == 1 ? " row that differs" : " rows that differ") +
+                   " from the one above by no more than the bounds of both: their order is not certain\n";
+}
+
 // Of a list, the longest first: a row that may be as long as the one before it shares its rank. Times without a bound are
 // taken as they are.
 class SharedRank {
@@ -32,14 +40,7 @@ class SharedRank {
     return shared;
   }
   size_t count() const { return count_; }
-  // A line on what "=" in a list is; empty: no row shares a rank.
-  std::string legend() const {
-    return count_ == 0
-               ? ""
-               : "= marks " + std::to_string(count_) +
-                     (count_ == 1 ? " row that differs" : " rows that differ") +
-                     " from the one above by no more than the bounds of both: their order is not certain\n";
-  }
+  std::string legend() const { return shared_rank_legend(count_); }
 
  private:
   bool any_ = false;

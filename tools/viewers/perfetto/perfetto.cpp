@@ -216,7 +216,7 @@ char* Perfetto::put_head(char* at, const Sequence& s, uint64_t ns) {
   return at + s.head_bytes;
 }
 
-void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycles) {
+void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycles, uint32_t bound_ns) {
   char* const start = out_.room(kLongestHead + kLongestEvent);
   *start = 0x0a;
   char* at = put_head(start + 2, s, ns);
@@ -225,6 +225,7 @@ void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycle
   at = put_number(at, track_event::type, track_event::slice_end);
   if (flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(flaw));
   if (arguments_ && cycles) at = put_annotation(at, Argument::cycles, cycles);
+  if (bound_ns != kNoDurationBound) at = put_annotation(at, Argument::duration_bound, bound_ns);
   at = close(start + 1, close(event, at));
   out_.advance(static_cast<size_t>(at - start));
 }
@@ -289,7 +290,7 @@ void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
     const uint64_t ns = f.time_of(step);
     Sequence& s = sequence_of(is, step.aside, ns);
     if (step.kind == ZoneStep::Kind::end)
-      put_end(s, ns, step.flaw, step.cycles);
+      put_end(s, ns, step.flaw, step.cycles, f.bound_of(step.marker));
     else
       put_event(s, f, step, extras);
   }
@@ -321,7 +322,7 @@ void Perfetto::span(const TimelineRow& row, const TimelineSpan& span) {
   for (const uint64_t flow : span.flows) event.fixed(track_event::flow_ids, flow);
   if (span.from) event.fixed(track_event::flow_ids, span.from);
   put_own(s, span.begin_ns, event);
-  put_end(s, span.end_ns, Flaw::none, 0);
+  put_end(s, span.end_ns, Flaw::none, 0, kNoDurationBound);
 }
 
 void Perfetto::note(uint32_t chip, uint64_t ns, const std::string& text) {

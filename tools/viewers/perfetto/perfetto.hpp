@@ -9,7 +9,7 @@
 //   clock       nanoseconds since the RISC's first marker (clock 64 of its sequence), tied to
 //               CLOCK_MONOTONIC_RAW by a snapshot at the rate 1; times before it, and those of counters and notes, are
 //               written in RAW itself, behind a snapshot
-//   zones       begin and end events with interned name and source; host id, zone hash and cycles as arguments
+//   zones       begin and end events with interned name and source; host id, zone hash, cycles and the bound of the duration as arguments
 //   spans       programs and losses likewise; a flow leads from a program to one kernel zone of each of its cores
 //   others      data, events and flaws are instants
 //   colours     the format has none: viewers choose by name
@@ -45,6 +45,7 @@ class Perfetto : public TimelineWriter {
   void host_row(const HostRow& row) override;
   void host_span(const HostRow& row, const HostSpan& span) override;
   void end() override {}
+  bool shows_bounds() const override { return arguments_; }
 
  private:
   static constexpr uint64_t kMostChips = 256;  // a chip is a process of its number and 1
@@ -82,7 +83,7 @@ class Perfetto : public TimelineWriter {
   void intern(Sequence& sequence, uint32_t number, const std::string& name, const std::string& file,
               uint32_t line);
   char* put_head(char* at, const Sequence& sequence, uint64_t ns);
-  void put_end(const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles);
+  void put_end(const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles, uint32_t bound_ns);
   void put_event(Sequence& sequence, const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
   uint64_t declare(uint64_t parent, const std::string& name, uint32_t rank,
                    const std::string* unit = nullptr);

@@ -78,10 +78,12 @@ enum Argument : unsigned {
   semantics,
   cycles,
   text,
+  duration_bound,
   kArguments
 };
 inline constexpr const char* kArgumentNames[] = {
-    "", "host id", "zone hash", "value", "value 2", "trace replay", "flaw", "meta data", "cycles", "text"};
+    "",     "host id",   "zone hash", "value", "value 2",          "trace replay",
+    "flaw", "meta data", "cycles",    "text",  "duration bound ns"};
 static_assert(sizeof kArgumentNames / sizeof *kArgumentNames == kArguments);
 
 // Ranks of tracks: of a chip its counters, programs and cores; of a core a RISC's lane, what overlaps there, its

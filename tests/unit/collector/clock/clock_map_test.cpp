@@ -232,6 +232,53 @@ TEST(ClockDifference, is_not_hard_where_one_of_the_times_is_not) {
   EXPECT_EQ(map.difference(400'000, 1'500'000, 40'000'000).bound, kNoBound);
 }
 
+TEST(ClockDifference, of_one_pace_is_what_difference_gives) {
+  std::vector<ClockSegment> segments = of_two_paces();
+  ClockSegment after_reset = piece(0, 40'000'000, 1'000'000, 56'000'000);
+  after_reset.kind = BoundKind::conditional;
+  after_reset.era = 1;
+  set_pace_error(after_reset, 1e-3);  // so that for long durations both times are known better
+  after_reset.bound = after_reset.hard_bound = 100;
+  segments.push_back(after_reset);
+  ClockHead head;
+  head.tile_spread = 240;
+  ClockMap map;
+  map.update(head, segments);
+  std::mt19937_64 random(3);
+  size_t compared = 0, of_times = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const HostTime seen_by = 2'000'000 + random() % 60'000'000;
+    const ClockMap::SamePace pace = map.same_pace(random() % 2'100'000, seen_by);
+    const uint64_t from = random() % 2'100'000, to = from + random() % 300'000;
+    const auto bound = pace.bound(from, to, seen_by);
+    if (!bound) continue;
+    ++compared;
+    const auto d = map.difference(from, to, seen_by);
+    of_times += d.bound == 2 * 100 + 2 * 240;
+    // The two round a product in another order.
+    ASSERT_LE(std::max(*bound, d.bound) - std::min(*bound, d.bound), 1u) << from << " " << to;
+    EXPECT_FALSE(pace.bound(to + 1, from, seen_by));
+  }
+  EXPECT_GT(compared, 3'000u);
+  EXPECT_GT(of_times, 100u);
+}
+
+// What was read after a reset of the counter is of another time, however near its number.
+TEST(ClockDifference, of_one_pace_ends_with_its_era) {
+  std::vector<ClockSegment> segments = of_two_paces();
+  segments.push_back(piece(0, 40'000'000, 1'000'000, 56'000'000));
+  segments.back().era = 1;
+  ClockMap map;
+  map.update({}, segments);
+  const ClockMap::SamePace pace = map.same_pace(400'000, 20'000'000);
+  EXPECT_TRUE(pace.bound(400'000, 500'000, 20'000'000));
+  EXPECT_TRUE(pace.bound(400'000, 500'000, 37'000'000));
+  EXPECT_FALSE(pace.bound(400'000, 500'000, 38'000'000));  // between the eras
+  EXPECT_FALSE(pace.bound(400'000, 500'000, 45'000'000));
+  EXPECT_FALSE(map.same_pace(400'000, 38'000'000).bound(400'000, 400'001, 38'000'000));
+  EXPECT_FALSE(ClockMap().same_pace(1, 1).bound(1, 1, 1));
+}
+
 TEST(ClockBody, foreign_bytes_are_refused) {
   const ClockSegment good = piece(1000, 1'000'000, 2000, 1'020'000);
   EXPECT_EQ(check_clock_body(body({}, {&good, 1})), "");

@@ -285,6 +285,48 @@ TEST(ReportOps, heat_says_who_waited_and_who_was_behind) {
   EXPECT_EQ(second.start, 100u);
 }
 
+// A counter of 1 GHz whose tiles are apart by up to 10 ns. When a core starts is known worse than how long it runs.
+TEST(ReportOps, heat_has_the_bounds_of_one_core_and_of_two) {
+  constexpr uint64_t kTicks = collect::kHostTicksPerNs;
+  collect::ClockSegment s =
+      collect::clock_segment_between(0, 5'000'000 * kTicks, 1'000'000, 6'000'000 * kTicks);
+  s.kind = collect::BoundKind::conditional;
+  s.bound = s.hard_bound = 60'000 * kTicks;
+  s.flags = collect::kFinalSegment;
+  set_pace_error(s, 1e-9);
+  collect::ClockHead head;
+  head.tile_spread = 10 * kTicks;
+  collect::ClockMap map;
+  map.update(head, {&s, 1});
+  DurationClock clock;
+  clock.add(0, std::move(map), {});
+  HeatMap heat;
+  heat.measure_with(std::make_shared<const DurationClock>(std::move(clock)));
+  const auto program = [&](uint64_t seen_ns, std::vector<uint64_t> starts) {
+    DeviceOp op;
+    std::vector<CoreTime> cores;
+    op.seen_ns = seen_ns;
+    op.kernel = {starts.front(), starts.front() + 900};
+    for (const uint64_t start : starts) {
+      CoreTime& core = cores.emplace_back();
+      core.x = static_cast<uint8_t>(cores.size()), core.y = 1;
+      core.kernel = {start, start + 800};
+    }
+    heat.program(op, cores);
+  };
+  program(7'000'000, {1000, 1100, 1090});
+  const auto& cores = heat.chips().at(0);
+  EXPECT_LT(HeatMap::bound_ns(cores.at({2, 1}), HeatOf::time, 800).value_or(99), 4);
+  EXPECT_LT(HeatMap::bound_ns(cores.at({2, 1}), HeatOf::imbalance, 0).value_or(99), 8);
+  EXPECT_NEAR(HeatMap::bound_ns(cores.at({2, 1}), HeatOf::start, 100).value_or(0), 20, 4);
+  EXPECT_FALSE(HeatMap::bound_ns(cores.at({2, 1}), HeatOf::wait, 100));
+  const std::string text = heat_bounds_text(cores, HeatOf::start, 1000);
+  EXPECT_NE(text.find("; 1 of 2 other cores differ"), std::string::npos) << text;
+  program(0, {2000, 2100});  // the clock does not cover it
+  EXPECT_FALSE(HeatMap::bound_ns(cores.at({2, 1}), HeatOf::start, 200));
+  EXPECT_EQ(heat_bounds_text(cores, HeatOf::start, 1000), "");
+}
+
 TEST(ReportOps, rows_that_are_none_are_counted_with_reason_and_line) {
   const auto run = read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7) +
                         "0,1,1,BRISC,10\n"

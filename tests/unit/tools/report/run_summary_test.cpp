@@ -70,6 +70,52 @@ TEST(RunSummary, sums_by_op_and_lists_the_slowest_calls) {
             "     0.500 ms   11.1 %  Add, call 2048 on device 1\n");
 }
 
+DeviceRow measured_row(uint32_t id, uint64_t ns, double bound_ns) {
+  DeviceRow r = row(0, id, ns, 0);
+  r.kernel_measured = Measured{static_cast<double>(ns), bound_ns};
+  return r;
+}
+
+TEST(RunSummary, ops_within_their_bounds_share_a_rank) {
+  SummaryRun made;
+  std::vector<DeviceRow> rows;
+  for (uint32_t i = 0; i < 7; ++i) {
+    made.op(i < 4 ? "Matmul" : i < 6 ? "Add" : "Other", 1024 + i);
+    rows.push_back(measured_row(1024 + i, 1'000'000 - 1000 * i, i == 1 || i >= 4 ? 2000 : 100));
+  }
+  const RunSummary summary = summarize(made.with(rows), {});
+  EXPECT_NEAR(summary.device_bound_us.value_or(0), 8.3, 1e-9);
+  EXPECT_NEAR(summary.by_op.at("Add").bound().value_or(0), 4, 1e-9);
+  EXPECT_TRUE(summary.slowest_within_bounds);
+  ASSERT_EQ(summary.slowest.size(), 5u);
+  const std::string text = text_of(summary);
+  EXPECT_NE(text.find("6.979 ms of device time (\u00b1 8.3 \u03bcs); device-bound\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("slowest:\n"
+                      "     1.000 ms   14.3 %  Matmul, call 1024 on device 0\n"
+                      "=    0.999 ms   14.3 %  Matmul, call 1025 on device 0\n"
+                      "=    0.998 ms   14.3 %  Matmul, call 1026 on device 0\n"
+                      "     0.997 ms   14.3 %  Matmul, call 1027 on device 0\n"
+                      "=    0.996 ms   14.3 %  Add, call 1028 on device 0\n"
+                      "  the next one may be as long"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("= marks 3 rows that differ"), std::string::npos) << text;
+}
+
+// One row without a bound: the sum has none, and nothing shares a rank with it.
+TEST(RunSummary, a_sum_with_a_row_without_a_bound_has_none) {
+  SummaryRun made;
+  made.op("A", 1).op("A", 2).op("B", 3);
+  const RunSummary summary = summarize(
+      made.with({measured_row(1, 1000, 5000), row(0, 2, 1000, 0), measured_row(3, 1999, 5000)}), {});
+  EXPECT_FALSE(summary.device_bound_us);
+  EXPECT_FALSE(summary.by_op.at("A").bound());
+  EXPECT_TRUE(summary.by_op.at("B").bound());
+  EXPECT_NE(text_of(summary).find("\n     0.002 ms   50.0 %      1  B\n"), std::string::npos)
+      << text_of(summary);
+}
+
 TEST(RunSummary, several_processes_have_lines_of_their_own) {
   SummaryRun made;
   made.run.host.processes = {{0, "70 python3 rank 0"}, {1, "71 python3 rank 1"}};

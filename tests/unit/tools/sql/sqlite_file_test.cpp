@@ -58,6 +58,44 @@ TEST(SqliteFile, a_file_that_is_not_appended_to_is_replaced) {
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM captures WHERE source = 'second'"), 1);
 }
 
+ttcollect_op op_of(uint32_t host_id, int64_t ns) {
+  ttcollect_op op{};
+  op.host_id = host_id;
+  op.begin_ns = 1'000'000 * int64_t{host_id};
+  op.end_ns = op.begin_ns + ns;
+  op.core_mean_ns = 90, op.core_most_ns = 100;
+  return op;
+}
+
+TEST(SqliteFile, ops_within_their_bounds_share_a_rank) {
+  const OwnFile file("ttc-bounds-");
+  Tables tables;
+  tables.ops = {op_of(1, 1000), op_of(2, 990), op_of(3, 970), op_of(4, 960)};
+  tables.op_bounds = {
+      {6, 6, 2, 3}, {5, 5, 6, 6}, {5, 5, 2, 2}, {TTCOLLECT_UNBOUNDED, 5, TTCOLLECT_UNBOUNDED, 5}};
+  ttcollect_name name{"ZONE", "", 0, 1, 0};
+  tables.names = {name};
+  ttcollect_zone zone{};
+  zone.begin_ns = 5, zone.end_ns = 25;
+  zone.bound_ns = 70;
+  tables.zones = {zone, zone};
+  tables.zone_bounds = {3, TTCOLLECT_UNBOUNDED};
+  SqliteFile out(file.path(), false);
+  add(out, "x", tables);
+  out.commit();
+  EXPECT_EQ(answer(file.path(), "PRAGMA user_version"), 2);
+  EXPECT_EQ(answer(file.path(), "SELECT host_id FROM slowest_ops WHERE shares_rank"), 2);
+  EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM slowest_ops WHERE NOT shares_rank"), 1);
+  EXPECT_EQ(answer(file.path(), "SELECT bound_ns IS NULL FROM top_ops"), 1);  // one of them has none
+  EXPECT_EQ(answer(file.path(), "SELECT sum(duration_bound_ns) FROM op"), 16);
+  EXPECT_EQ(answer(file.path(), "SELECT host_id FROM imbalance WHERE within_bound"), 2);
+  EXPECT_EQ(answer(file.path(), "SELECT difference_bound_ns FROM imbalance WHERE host_id = 1"), 5);
+  EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM imbalance WHERE within_bound IS NULL"), 1);
+  EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM zone WHERE duration_bound_ns = 3 AND bound_ns = 70"),
+            1);
+  EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM zone WHERE duration_bound_ns IS NULL"), 1);
+}
+
 TEST(SqliteFile, losses_of_other_cores_than_tensix_have_their_own_processors) {
   const OwnFile file("ttc-losses-");
   Tables tables;

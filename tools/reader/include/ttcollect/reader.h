@@ -154,6 +154,14 @@ typedef struct ttcollect_op {
   uint8_t reserved[3];
 } ttcollect_op;
 
+/* How far durations of a program can be from the true ones, in ns; TTCOLLECT_UNBOUNDED. What both ends of a duration share, such as the
+   offset to host time, is no part of it. */
+typedef struct ttcollect_op_bounds {
+  uint32_t ns;        /* of end_ns - begin_ns */
+  uint32_t kernel_ns; /* of kernel_end_ns - kernel_begin_ns */
+  uint32_t core_mean_ns, core_most_ns;
+} ttcollect_op_bounds;
+
 /* Markers of the lane with from_cycles < cycles < to_cycles may be missing; no others. A later row of the same id replaces it. */
 typedef struct ttcollect_loss {
   uint64_t id;
@@ -245,6 +253,9 @@ typedef struct ttcollect_batch {
   size_t host_message_count;
   const ttcollect_op_name* op_names;
   size_t op_name_count;
+  const uint32_t*
+      zone_bounds; /* row by row of `zones`: end_ns - begin_ns is off by at most so many ns; TTCOLLECT_UNBOUNDED */
+  const ttcollect_op_bounds* op_bounds; /* row by row of `ops` */
 } ttcollect_batch;
 
 typedef struct ttcollect_account {
