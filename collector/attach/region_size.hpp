@@ -1,4 +1,4 @@
-// Where the logs are in DRAM: two things that the card does not report, measured together.
+// Finds where the logs are in DRAM: two things that the card does not report, measured together.
 //
 // Bytes per RISC region (P) are a compile-time define of the firmware and stored nowhere on the card
 // (tt-metal profiler_common.h). They are measured: the end of a lane's L1 buffer, as the last run left it,
@@ -72,7 +72,7 @@ class RegionSize {
   };
   card::Access learn(const CoreReader& reader, const AttachedCore& core, const Polled& polled);
 
-  // From the environment of the process that runs the workload. Empty if it has no size, or cannot be read.
+  // The sizes from the environment of the process that runs the workload. Empty if it has no size, or cannot be read.
   static std::vector<uint32_t> sizes_asked_for(int workload_pid);
 
  private:

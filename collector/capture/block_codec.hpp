@@ -82,8 +82,8 @@ class BlockEncoder {
   size_t at_ = 0;  // in the block being made
 };
 
-// Of `bytes` that begin with a block header: empty if the header is sound and its own checksum holds. Does not check
-// what follows the header.
+// Checks `bytes`, which begin with a block header. Empty if the header is sound and its own checksum holds. What
+// follows the header is not checked.
 std::string check_block_header(std::span<const std::byte> bytes);
 
 // One thread's: it keeps its memory from block to block.

@@ -14,10 +14,11 @@ uint64_t fw_end_time(std::span<const uint32_t> frame) {
 
 // Whether the core was not polled for so long before `time` that an epoch can have begun and ended.
 bool EpochEntry::out_of_sight_before(uint64_t time) const {
-  // Of a lane that comes later than others of its epoch those show what became of the one before.
+  // If a lane is later than others of its epoch, those show what became of the epoch before.
   const uint64_t seen_ns =
       core.epoch.entered ? std::max(core.polls.caught_up_ns, core.polls.proven_ns) : core.polls.caught_up_ns;
-  // By the rate that the card's clock really had then: a clock below its nominal rate takes longer for as many cycles.
+  // The rate that the card's clock really had then counts: a clock below its nominal rate takes longer for as many
+  // cycles.
   const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
   const bool unseen =
       deadline_ns < reader.now_ns() && markers::clock_difference(time, cycles_at(deadline_ns)) > 0;

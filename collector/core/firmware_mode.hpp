@@ -20,8 +20,8 @@ class FirmwareMode : protected CorePart {
 
   // A host reset that no index and no count of launches shows.
   virtual bool shows_reset(const ControlSample&) const { return false; }
-  // Of buffers in L1, where no counter shows a host reset: those of before, a reset has cleared one, or firmware went on while they
-  // were read.
+  // The state of buffers in L1, where no counter shows a host reset: unchanged, cleared by a reset, or changed by firmware while
+  // they were read.
   enum class L1Check : uint8_t { stands, reset, moved_on };
   virtual card::Expected<L1Check> check_l1(const ControlSample&) { return L1Check::stands; }
   // What a reset caught under way may land before its epoch begins for the drain.

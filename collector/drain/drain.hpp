@@ -72,7 +72,7 @@ class Drain {
   // Through a card's windows, or as `logs` reads them.
   Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
         shm::SegmentWriter& segment, const DrainOptions& options, Carried carried = {});
-  // For the drain that follows this one, when its account is closed.
+  // What the drain that follows this one needs, when this one's account is closed.
   Carried carry() const;
 
   // Visits every core that is due at `now_ns` (all when `all`). `gone` ends collecting.

@@ -77,8 +77,9 @@ bool LaneRecovery::never_showed_any(uint32_t risc, const ControlSample& snap) co
          !kind().accumulates;
 }
 
-// Of such a lane. What came and was reset since the last poll is at the front of its log; what an earlier session left there is
-// recognised by its time. A frame may also be the new epoch's first one: then it has overwritten what was there before.
+// Used for such a lane. What came and was reset since the last poll is at the front of its log; what an earlier session left
+// there is recognised by its time. A frame may also be the new epoch's first one: then it has overwritten what was there
+// before.
 card::Expected<bool> LaneRecovery::nothing_at_front(uint32_t risc) {
   if (!dev.region_size.known() || !kind().counts_launches) return true;
   const auto waits = QuietCheck(*this).frame_waits_at_front(risc, QuietCheck::FrontKinds::all);

@@ -40,7 +40,7 @@ bool LaneRecovery::is_older(const LaneState& lane, std::span<const uint32_t> wor
          !markers::detail::head_is_fresh(words, 0, lane.lane, lane.digest);
 }
 
-// Where no frame with a time follows at word `pos`: goes over one of a launch that the RISC sat out. True: another frame may follow
+// If no frame with a time follows at word `pos`: passes one of a launch that the RISC sat out. True: another frame may follow
 // behind it, since an index is the end of a frame.
 bool LaneRecovery::passes_sat_out(const LaneState& lane, std::span<const uint32_t> seen, uint32_t announced,
                                   uint32_t& pos, Chain& chain) {
@@ -123,7 +123,7 @@ uint32_t LaneRecovery::walk_chain(uint32_t risc, std::span<const uint32_t> seen,
     length = pos;
     lane.digest = walked;
   }
-  // Of a frame that the log had no room for it takes the guaranteed words; sums behind them may be older.
+  // If the log had no room for a frame, the guaranteed words of it are taken; sums behind them may be older.
   if (!last_is_roomy && length > announced)
     length = last_begins +
              static_cast<uint32_t>(markers::without_sums(seen.subspan(last_begins, length - last_begins)));

@@ -45,7 +45,7 @@ class ChunkGaps {
   uint64_t missing_words() const { return missing_words_; }
 
  private:
-  // Where the latest span of a lane's log ends.
+  // The end of the latest span of a lane's log.
   struct LogEnd {
     uint32_t epoch = 0;
     uint32_t next_word = 0;

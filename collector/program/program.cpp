@@ -117,7 +117,8 @@ bool is_without_memory() {
   terminate_before = std::set_terminate(end_without_memory);
 }
 
-// From here on the sentence has `name` in front, and memory is kept back for what runs while an exception is on its way.
+// After this call the sentence has `name` in front, and memory is kept back for what runs while an exception is on its
+// way.
 void expect_memory_to_end(const char* name) {
   running = name;
   for (std::atomic<void*>& reserve : reserves)

@@ -28,7 +28,7 @@ class ShortPrograms {
 };
 
 inline constexpr const char* kWaitVariable = "TRACY_NO_EXIT";
-// Of a client that cannot be served although it waits.
+// A sentence for a client that cannot be served although it waits.
 std::string sentence_of_waiting(pid_t pid);
 
 }  // namespace ttc::collect

@@ -35,7 +35,7 @@ class Workload {
   // (Ctrl-Z) stops this process too, until it is continued. `others`: children of ours that are not of the
   // workload; they are not waited for.
   void look(const std::vector<pid_t>& others);
-  // Of the first process: 128 + number if a signal ended it. No value while it runs.
+  // The exit code of the first process: 128 + number if a signal ended it. No value while it runs.
   std::optional<int> exit_code() const { return exit_code_; }
   int end_signal() const { return end_signal_; }
   // The remaining processes that are visible from here, without `others`.

@@ -55,7 +55,7 @@ Access LogWatch::poll(const AttachedCore& core, Poll& poll) {
   return *index == ~0u || *runs == ~0u ? card_.doubt(core.at) : Access::ok;
 }
 
-// From an even word on.
+// Reads from an even word on.
 Access LogWatch::read_log(uint32_t bank, uint32_t word, std::vector<uint32_t>& words) {
   const card::DramView& view = card_.identity().dram_views[bank];
   const uint64_t address = view.offset + attachment_.dram_base + 4ull * word;

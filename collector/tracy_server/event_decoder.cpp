@@ -393,7 +393,7 @@ uint32_t EventDecoder::keyed_source(uint64_t key) {
   return source.number;
 }
 
-// Of a payload: colour u32, line u32, function, file, each ended by a zero, and the name.
+// The payload of a source location: colour u32, line u32, function, file, each ended by a zero, and the name.
 uint32_t EventDecoder::allocated_source() {
   const auto found = allocated_.find(payload_);
   if (found != allocated_.end()) return found->second;

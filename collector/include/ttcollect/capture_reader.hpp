@@ -54,7 +54,7 @@ class CaptureReader {
   double progress() const;  // 0 to 1
   uint32_t version() const;
   bool ended_in_order() const;  // of versions 2 and 3: the file ends with an index
-  // Of a file of version 2 or 3.
+  // The file has version 2 or 3.
   uint64_t blocks_read() const;
   uint64_t blocks_of_facts() const;  // of them only the facts were read
   const CaptureFile& file() const;   // its blocks, for programs of the collector

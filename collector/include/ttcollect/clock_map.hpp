@@ -32,7 +32,7 @@ class ClockMap {
     uint64_t bound = kNoBound;  // host ticks either way
     BoundKind kind = BoundKind::none;
   };
-  // Of consecutive markers.
+  // A run of consecutive markers.
   struct Run {
     size_t count = 0;
     Quality quality;
@@ -53,8 +53,8 @@ class ClockMap {
   // 2^43 cycles, 1.8 hours at 1.35 GHz) and bounds what is later than the last segment.
   Converted at(uint64_t marker_time, HostTime seen_by) const;
   enum class Tiles : uint8_t { one, two };
-  // Of two markers of one tile of the domain, or of two tiles of it, whose counters are apart by twice the spread at most;
-  // of the reference tile alone while ClockHead::tile_spread is not known. `seen_by` as above, for both.
+  // The difference of two markers of one tile of the domain, or of two tiles, whose counters are apart by twice the spread
+  // at most. While ClockHead::tile_spread is not known: of the reference tile alone. `seen_by` as above, for both.
   Difference difference(uint64_t from_time, uint64_t to_time, HostTime seen_by,
                         Tiles tiles = Tiles::one) const;
   // Converts many. `out` must be as long as `marker_times`, and may be the same memory. Adds to `runs`.

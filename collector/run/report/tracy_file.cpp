@@ -12,7 +12,8 @@ namespace ttc::collect {
 namespace {
 
 constexpr unsigned kPortMs = 5, kTendMs = 20;
-// For a program that has everything and still writes, and not for one that waits for a server it was refused by.
+// The time for a program that has everything and still writes, and not for one that waits for a server by which it
+// was refused.
 constexpr uint64_t kWritesForNs = 60'000'000'000;
 
 // That ttexport listens on; empty: it ended without one.

@@ -71,8 +71,8 @@ struct EnvironmentPlan {
 EnvironmentPlan plan_environment(const RunRequest& request, const Environment& given,
                                  const std::string& root);
 
-// By tt-metal's rule (profiler_paths.hpp): -o, TT_METAL_PROFILER_DIR, TT_METAL_HOME/generated/profiler,
-// generated/profiler. Absolute where `here` is.
+// Follows tt-metal's rule (profiler_paths.hpp): -o, TT_METAL_PROFILER_DIR, TT_METAL_HOME/generated/profiler,
+// generated/profiler. The path is absolute if `here` is.
 std::string artifacts_root(const RunRequest& request, const Environment& given, const std::string& here);
 
 }  // namespace ttc::collect

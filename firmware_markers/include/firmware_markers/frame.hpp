@@ -124,9 +124,9 @@ constexpr bool looks_rolled_over(uint64_t time, uint64_t earlier) {
 constexpr uint64_t repaired(uint64_t time) {
   return (time + (uint64_t{1} << 32)) & kClockMask;
 }
-// For a lane's first marker, or one behind a gap of a roll-over or more: whether the marker that follows shows that
-// `time` had rolled over. `later` is the next time of the same processor; `time` had rolled over if `later` is one
-// roll-over and less than kNextToNothing behind it.
+// Used for a lane's first marker, or one behind a gap of a roll-over or more: true if the marker that follows shows
+// that `time` had rolled over. `later` is the next time of the same processor. `time` had rolled over if `later` is
+// one roll-over and less than kNextToNothing behind it.
 constexpr bool rolled_over_before(uint64_t time, uint64_t later) {
   constexpr int64_t kRollOver = int64_t{1} << 32, kNextToNothing = int64_t{1} << 24;
   const int64_t gap = clock_difference(later, time);
@@ -237,7 +237,7 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
     VerifiedFrame frame;
     const size_t length = detail::verify_frame(words, at, lane, ceiling, next, frame);
     if (length == 0 || (cut && at + length == words.size())) break;
-    // Where the next frame begins is only known from a frame that is not an older one.
+    // Only a frame that is not an older one shows where the next frame begins.
     if (at + length < words.size()) {
       const size_t behind = at + length;
       if (lane.sat_out(words.data() + behind) ? !judge.sat_out_ok(words[behind + device::kIdHost])
