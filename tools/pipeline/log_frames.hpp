@@ -61,7 +61,7 @@ class LogFrames {
     std::optional<uint32_t> trace_id, trace_counter;
     bool operator==(const Launch&) const = default;
   };
-  // Of a core with two processors of one name.
+  // A core with two processors of one name.
   struct Twins {
     std::optional<uint16_t> first;    // firmware zone of the first
     uint8_t now = 0;                  // whose firmware zone came last

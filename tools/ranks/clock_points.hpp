@@ -55,7 +55,7 @@ class ClockPoints {
   std::deque<ClockPoint> points_;
 };
 
-// Of one host in a job. Common times of different references have nothing to do with each other.
+// The clock of one host in a job. Common times of different references are not comparable.
 struct RankClock {
   uint64_t reference = 0;  // whose RAW the common time is; 0: not known
   ClockPoints points;

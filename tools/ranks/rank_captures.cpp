@@ -47,7 +47,7 @@ Beginning beginning_of(const std::string& path) {
   return found;
 }
 
-// By file name, of one directory.
+// The clocks of one directory, by file name.
 std::map<std::string, RankClock> clocks_in(const fs::path& directory) {
   std::map<std::string, RankClock> all;
   std::ifstream in(directory / kClocksFile);

@@ -24,7 +24,7 @@ struct Tables {
   std::deque<std::string> texts;
 
   const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
-  // Of the next batch; memory is kept.
+  // Empties the tables for the next batch; memory is kept.
   void clear() {
     markers.clear(), zones.clear(), ops.clear(), losses.clear(), clocks.clear();
     telemetry.clear(), sessions.clear(), host_zones.clear(), host_messages.clear(), op_names.clear(),

@@ -20,7 +20,7 @@ report::Run read_with_progress(report::RunOptions& options, const report::RunLis
 int report_remarks(const report::Run& run);
 // `e`: of a damaged source the name may be gone, else the command line is wrong.
 int refuse_name(int code, const report::UnknownName& e);
-// As report_remarks(run), with what the run's table leaves aside.
+// Does what report_remarks(run) does, with what the run's table leaves aside.
 int report_remarks(const report::Run& run, const report::OpTable& table);
 
 }  // namespace ttc::tools

@@ -106,7 +106,7 @@ class HeldSteps {
     double ns = 0;
     std::vector<OfCard> cards;
   };
-  // Of the cards' times against their lateness.
+  // The slope of the cards' times against their lateness.
   struct Slope {
     double xy = 0, xx = 0;
     uint64_t pairs = 0;

@@ -14,7 +14,7 @@
 
 namespace ttc::report {
 
-// Of a message: its order among all, by `first` and then `second`, and its line for sentences.
+// The place of a message: its order among all, by `first` and then `second`, and its line for sentences.
 struct MessagePlace {
   int64_t first = 0;
   uint64_t second = 0, line = 0;

@@ -212,7 +212,7 @@ void HostStream::define(uint32_t number, Process& process, const HostEvent& even
   process.waiting.reset();
 }
 
-// Not defined yet: a line that no source has.
+// A source that is not defined yet gets a line that no source has.
 ZoneSource& HostStream::source_of(Process& process, uint64_t key) {
   const auto [found, fresh] = process.sources.try_emplace(key);
   if (fresh) found->second.number = ~uint32_t{0}, found->second.line = ~uint32_t{0};
@@ -306,7 +306,7 @@ void HostStream::about_zone(Thread& thread, uint32_t protocol, const HostEvent& 
     case EventKind::zone_text:
       return add_line(zone.text, event.text);
     case EventKind::zone_value:
-      // As Tracy's server of that protocol has it.
+      // The text is as Tracy's server of that protocol has it.
       std::snprintf(value, sizeof value,
                     protocol < kHexadecimalValues ? "%" PRIu64 : "%" PRIu64 " [0x%" PRIx64 "]", event.value,
                     event.value);

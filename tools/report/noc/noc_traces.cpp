@@ -355,7 +355,7 @@ void NocTraces::events(const LaneEvents& batch) {
 
 namespace {
 
-// For tt-npe, which takes the device's model from it. `channels` as tt-metal numbers them.
+// The topology is for tt-npe, which takes the device's model from it. `channels` as tt-metal numbers them.
 json single_device_topology(uint32_t chip, const std::string& arch, uint32_t worker_cores) {
   constexpr uint32_t kP150Cores = 130;
   json topology = {{"mesh_shapes", json::array({{{"mesh_id", 0}, {"shape", {1, 1}}}})},

@@ -152,7 +152,7 @@ struct ById {
 };
 using PickedById = RecordSort<Picked, ById>;
 
-// Of one step over several devices: the longest; of collectives the first, with the mean.
+// Picks from one step over several devices: the longest; of collectives the first, with the mean.
 Picked one_of(const std::vector<Key>& step) {
   if (!step.front().collective)
     return {*std::max_element(step.begin(), step.end(), [](const Key& a, const Key& b) {

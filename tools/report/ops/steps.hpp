@@ -31,7 +31,7 @@ struct Step {
 std::string compiled_in_every_step(const std::vector<Step>& steps);
 // A signpost's name without its numbers: that of a family.
 std::string signpost_family(const std::string& name);
-// Of a family that begins with "start" or "begin" what ends it; empty: it has another form.
+// The ends of a family that begins with "start" or "begin"; empty: it has another form.
 std::vector<std::string> ends_of_family(const std::string& family);
 
 struct Spread {
