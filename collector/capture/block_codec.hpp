@@ -29,7 +29,7 @@ class ChunkBatch {
   std::span<uint64_t> add_room(size_t words);
   void reserve(size_t words);
   void clear() { shrink_to(0); }
-  // To its first chunks.
+  // Keeps the first `chunks` chunks.
   void shrink_to(size_t chunks) { begins_.resize(chunks + 1), used_ = begins_.back(); }
   size_t size() const { return begins_.size() - 1; }
   bool empty() const { return size() == 0; }

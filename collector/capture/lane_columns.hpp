@@ -128,7 +128,7 @@ class ColumnEncoder {
   void reserve(size_t words);
   // The spans of one lane, in order; `past` is new for each lane.
   void encode(std::span<const uint32_t> words, LanePast& past);
-  // After the last lane: what is kept by byte is laid out so.
+  // Must be called after the last lane: lays out what is kept by byte.
   void finish();
 
   uint64_t markers() const { return markers_; }

@@ -88,7 +88,7 @@ struct DeviceState {
   std::map<std::string, std::set<const CoreState*>> refusals;  // why cores are not recycled
 
   uint32_t log_words() const { return region_size.bytes() / 4; }
-  // Up to this word of a log any frame fits, overrun or not.
+  // Any frame fits up to this word of a log, overrun or not.
   uint32_t roomy_until() const { return log_words() - std::min(log_words(), 2u * device::kBufferWords); }
   // Replays are recorded on Tensix cores only.
   device::Mode mode_of(const AttachedCore& core) const {

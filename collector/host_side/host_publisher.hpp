@@ -37,7 +37,7 @@ class HostPublisher {
   HostPublisher(const HostPublisher&) = delete;
   HostPublisher& operator=(const HostPublisher&) = delete;
 
-  // Before anything is published.
+  // Must be called before anything is published.
   void record_into(std::shared_ptr<ChunkFeed> feed) { feed_ = std::move(feed); }
   uint32_t next_process();
   void publish(HostBatch& batch);  // and empties it

@@ -34,7 +34,8 @@ class ChunkGaps {
   // from its first gap on.
   void broke_off();
 
-  // After broke_off(): its records may be incomplete, so that none covers a lane's interval without an end.
+  // Valid after broke_off(): the session's records may be incomplete, so that none covers a lane's interval without
+  // an end.
   bool unsure(uint64_t session) const;
 
   // Sessions of which chunks came, and not the last one: the stream is a part of a run.

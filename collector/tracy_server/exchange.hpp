@@ -3,8 +3,8 @@
 //   offer the protocol's number -> the client's answer -> welcome -> frames (u32 size, one LZ4 block) ... -> Terminate item
 //   -> answers until every name is known -> Terminate query -> the client closes
 //
-// Without the last query the client waits in the exit of its process until it is killed, and so does one whose frames are
-// invalid: then the caller must close the connection, on which every client continues by itself.
+// A client that does not get the last query waits in the exit of its process until it is killed, and so does one whose
+// frames are invalid: then the caller must close the connection, on which every client continues by itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>

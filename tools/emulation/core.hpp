@@ -137,7 +137,7 @@ class EmulatedCore {
   // Pacing: programs of this core that observers have not fetched whole.
   virtual size_t unread_programs() = 0;
   virtual void forget_unread() = 0;
-  // At the end: marks the part of the truth that no reader can have read.
+  // Called at the end: marks the part of the truth that no reader can have read.
   virtual void settle_unseen() = 0;
   const WorldCore& where() const { return where_; }
 

@@ -91,7 +91,7 @@ class World {
 
   // The host reads results and rewrites the whole vector (tt-metal impl/profiler/profiler.cpp), word by word.
   void host_reset(const WorldCore& core);
-  // Likewise of all these cores.
+  // Does the same for all these cores.
   void results_read(const std::vector<WorldCore>& cores);
   // Resets that come by a fault are kept apart; a results read is one, too. Ends what the host has begun to write.
   bool host_may_reset();

@@ -19,7 +19,7 @@ struct OpMessage {
   std::optional<bool> cache_hit;
 };
 
-// In front of the JSON; empty: the message has none.
+// The part in front of the JSON; empty: the message has none.
 std::string_view op_json(std::string_view message);
 // Parses the part before the JSON. None: it has another form. The code is quoted and may hold commas: the number of
 // fields that follow it distinguishes the two forms.

@@ -38,7 +38,7 @@ class LogFrames {
   explicit LogFrames(const Filter& filter) : filter_(filter) {}
   // Chips whose rows are left out, because they are known from elsewhere.
   void leave_out(std::set<uint32_t> captured) { captured_ = std::move(captured); }
-  // Without it there are no host times.
+  // If it is not called there are no host times.
   void clocks(Clocks clocks) { clocks_ = std::move(clocks); }
 
   // Plays the chips of these logs that a finished pipeline lacks. Throws SourceError as play() does.

@@ -94,7 +94,7 @@ class Pipeline {
   const collect::ClockMap* clock_of(uint32_t chip) const;
   // The chip's tiles whose clock is not that of the reference tile.
   std::set<std::pair<uint8_t, uint8_t>> tiles_apart(uint32_t chip) const;
-  // After finish(): the intervals on lanes that the filter selects, first those with a record, then those found
+  // Valid after finish(): the intervals on lanes that the filter selects, first those with a record, then those found
   // missing. `device` is the number of the chip in the output.
   std::vector<shm::LossRecord> losses() const;
   // Zone ids that were delivered, and have no name, or more than one: the first is shown then.

@@ -55,7 +55,7 @@ class Canvas {
   // Rows of `other` from (x, y) on.
   void lay(int x, int y, const Canvas& other);
 
-  // Without trailing spaces of plain style; every style that begins ends.
+  // The text has no trailing spaces of plain style; every style that begins ends.
   std::string row_text(int y, Colours colours) const;
 
  private:

@@ -15,7 +15,7 @@ namespace ttc::fleet {
 // collector that runs. Empty where the stream cannot be read: an account may command without reading rows.
 std::set<std::string> ranks_in_stream(Bus& bus, const Identity& job);
 
-// Those of `ranks` that none of the answers is of, and their names for a sentence.
+// The ranks of `ranks` without an answer, and their names for a sentence.
 std::set<std::string> without_answer(std::set<std::string> ranks, const std::vector<Answer>& answers);
 std::string names_of(const std::set<std::string>& ranks);
 

@@ -30,7 +30,7 @@ class CourseStates {
   CourseStates(Range times, Range paces);
 
   bool empty() const { return count_ == 0; }
-  // Only while not empty.
+  // Both need a set that is not empty.
   Range times() const;
   Range paces() const;
 

@@ -21,7 +21,7 @@ class DrawnLine {
   bool straight() const { return straight_; }
   // The time at which the map continues.
   HostTime next() const { return next_; }
-  // Without bounds.
+  // The segment has no bounds yet.
   ClockSegment segment() const;
 
  private:

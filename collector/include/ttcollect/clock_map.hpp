@@ -79,8 +79,8 @@ class ClockMap {
 
   ClockHead head_;
   std::vector<ClockSegment> segments_;  // by era, then cycles
-  // Up to the begin of each segment, in host ticks: how much less or more host time can have passed than the segments before it
-  // show, by their pace errors; and how many of them have no pace error.
+  // Sums up to the begin of each segment, in host ticks: how much less or more host time can have passed than the segments
+  // before it show, by their pace errors; and how many of them have no pace error.
   struct Drift {
     uint64_t ticks, unknown;
   };

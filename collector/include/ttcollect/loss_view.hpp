@@ -43,9 +43,9 @@ class LossView {
   using Sessions = std::map<uint64_t, Intervals>;
   // The intervals of each session, including sessions without a loss.
   const Sessions& reported() const;
-  // After finish(): the intervals without a record. Their ids differ from those of the reported ones.
+  // Valid after finish(): the intervals without a record. Their ids differ from those of the reported ones.
   const Sessions& found() const;
-  // After finish(): both.
+  // Valid after finish(): both.
   Sessions all() const;
   size_t reported_count() const;
 

@@ -51,7 +51,7 @@ struct RunRequest {
 // The words that are executed: a single word with white space is a line for the shell, unless it is a file.
 std::vector<std::string> words_to_execute(const std::vector<std::string>& command);
 
-// That of this process.
+// The environment of this process.
 Environment own_environment();
 
 // A..B, A.. or ..B: of steps by their numbers; also the window of the summary. Throws program::UsageError.

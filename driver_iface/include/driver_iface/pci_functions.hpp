@@ -44,7 +44,7 @@ struct PciFunction {
   int numa_node = -1;      // -1: the firmware does not report it
   std::string local_cpus;  // a CPU list, as in "0-15,32-47"
 
-  // Only where tt-kmd is bound.
+  // Both are set only where tt-kmd is bound.
   std::optional<unsigned> ordinal;  // of the node
   std::string node;                 // /dev/tenstorrent/N
   std::string by_id;                // the node's name that does not change; empty: none

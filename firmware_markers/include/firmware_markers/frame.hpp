@@ -136,7 +136,7 @@ constexpr bool rolled_over_before(uint64_t time, uint64_t later) {
 // Time of the frame's FW start, which must be set; repaired where the markers that follow it show a
 // roll-over.
 uint64_t start_time(std::span<const uint32_t> frame);
-// Likewise of its first custom marker, which there must be.
+// The time of the frame's first custom marker, which there must be.
 uint64_t first_custom_time(std::span<const uint32_t> frame);
 
 // The part of a lane's past that is needed to verify its next frame. Every span carries one
@@ -195,7 +195,7 @@ template <class Judge>
 Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceiling& ceiling, bool cut,
                    FrameDigest& digest, Judge&& judge);
 
-// Behind the last word of the frame at words[at] of a launch that the RISC sat out, by syntax: the words behind it may be read as
+// Returns the word behind the frame at words[at] of a launch that the RISC sat out, by syntax: the words behind it may be read as
 // its own. 0: no such frame begins there.
 size_t sat_out_frame_end(std::span<const uint32_t> words, size_t at, const Lane& lane);
 

@@ -26,7 +26,7 @@ class JobReport {
   JobReport(const JobReport&) = delete;
   JobReport& operator=(const JobReport&) = delete;
 
-  // Before the first message: older ones are not read.
+  // Must be called before the first message: older ones are not read.
   void from_middle() { ingest_.from_middle(); }
   void message(std::string_view subject, std::string_view data);
   void end();

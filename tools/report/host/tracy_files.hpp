@@ -32,7 +32,7 @@ class TracyFiles : private HostListener {
   void push(std::span<const uint64_t> chunk) { stream_.push(chunk); }
   void end() { stream_.end(); }
 
-  // After end(). Each of the files is written once.
+  // Valid after end(). Each of the files is written once.
   bool any() const { return messages_ || zones_; }
   size_t processes() const { return stream_.processes().size(); }
   uint64_t messages() const { return messages_; }

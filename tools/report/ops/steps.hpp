@@ -45,8 +45,8 @@ struct Steps {
   std::string how;      // what was taken for a step, as a sentence
   std::string warning;  // empty: none
 };
-// Without a wish signposts whose names differ in their numbers alone, as step_1_start and step_2_start, are one. Throws UnknownName for a
-// signpost that is not there.
+// If no signpost is given, those whose names differ in their numbers alone, as step_1_start and step_2_start, are one. Throws UnknownName
+// for a signpost that is not there.
 Steps find_steps(const OpTable& table, const StepOptions& options);
 
 }  // namespace ttc::report

@@ -16,7 +16,7 @@ inline constexpr double kAlpha =
 inline constexpr double kDetailShare =
     0.2;  // of it goes to the observables of single cores and zones, where there are some
 
-// At one delay.
+// The values at one delay.
 struct DosePoint {
   uint32_t cycles = 0;
   size_t runs = 0;

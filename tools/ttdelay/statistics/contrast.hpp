@@ -32,7 +32,7 @@ struct Estimate {
 // Every group that has a weight must hold a value.
 Estimate estimate(const Groups& groups, const Weights& weights, uint64_t seed = 1);
 
-// Without the interval; what permutation and detectable effect need.
+// The values without the interval: what permutation and detectable effect need.
 struct Studentised {
   double value = 0, error = 0, freedom = 0;
 };
