@@ -348,8 +348,8 @@ void ClockEstimator::find_states(Core& core, size_t first, size_t last) const {
   }
 }
 
-// At sample i by its neighbour `beside` and the reads behind that up to `end`, but not by the read of i: a disturbance beside it
-// or around it may have moved the course off theirs.
+// The states at sample i by its neighbour `beside` and the reads behind that up to `end`, but not by the read of i: a
+// disturbance beside it or around it may have moved the course off theirs.
 CourseStates ClockEstimator::without_read(const CoreCourse& c, size_t i, size_t beside, size_t end) {
   if (i == end) return {};
   const size_t at = c.point_at(i), from = c.point_at(beside);

@@ -32,7 +32,7 @@ HostTime width(const ClockRead& r) {
   return r.after - r.before;
 }
 
-// Only what came after the counter last went back: a reset in the middle of a burst.
+// Returns the reads after the counter last went back: a reset in the middle of a burst.
 std::span<const ClockRead> after_reset(std::span<const ClockRead> burst) {
   for (size_t i = burst.size(); i-- > 1;)
     if (burst[i].cycles < burst[i - 1].cycles) return burst.subspan(i);

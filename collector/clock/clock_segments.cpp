@@ -107,8 +107,8 @@ HostTime ClockEstimator::knot(size_t i, const Core& core) const {
   return later_by(best.before, (times.low + times.high) / 2);
 }
 
-// To a knot that is so near that one bound for all of the line is hardly larger than what is left of the course there; at
-// most kFarthestKnot samples on, and not behind `end`.
+// The piece to a knot that is so near that one bound for all of the line is hardly larger than what is left of the course
+// there; at most kFarthestKnot samples away, and not behind `end`.
 ClockEstimator::Piece ClockEstimator::piece_along(const Position& at, const Core& core, size_t end) const {
   const auto usual_half = [&](size_t from, size_t to) {
     double sum = 0;

@@ -120,7 +120,7 @@ Access AccumulatingMode::keep_copies(uint64_t now_ns) {
   return Access::ok;
 }
 
-// After a host reset the words stay in L1 until the firmware begins again. Delivers them; afterwards no marker that the lane stored
+// Delivers the words that stay in L1 after a host reset until the firmware begins again. Afterwards no marker that the lane stored
 // before the reset is missing but what an interval holds.
 Access AccumulatingMode::take_tail(uint32_t risc) {
   LaneState& lane = core.lanes[risc];

@@ -42,7 +42,7 @@ bool EpochEntry::one_launch(std::span<const uint32_t> frame) const {
   return frame[device::kFwEndWord] != device::kUnsetWord && kind().counts_launches;
 }
 
-// Until when the epoch before this frame can have gone on, where its first new marker is at `time`: a launch
+// The time until which the epoch before this frame can have continued, if its first new marker is at `time`: a launch
 // may have been under way when the host reset the core.
 uint64_t EpochEntry::earlier_until(std::span<const uint32_t> frame, uint64_t time) const {
   return one_launch(frame) ? fw_end_time(frame) : time;
@@ -108,9 +108,9 @@ void EpochEntry::account_older_launches() {
   }
 }
 
-// Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
-// (RISCs with a NoC of their own, tt-metal kernel_profiler.hpp) it may be the second of its run: then what
-// the first one held is between the run's start and this one's own markers.
+// The time up to which markers may be missing in front of this frame. If a lane can push in the middle of a run
+// (RISCs with a NoC of their own, tt-metal kernel_profiler.hpp) the frame may be the second of its run: then what the
+// first one held is between the run's start and this one's own markers.
 uint64_t EpochEntry::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
   if (lane.lane.mode == device::Mode::accumulate && frame.size() > device::kFirstCustomWord)
     return markers::first_custom_time(frame);

@@ -78,7 +78,7 @@ CoreRecycle::Deps CoreRecycling::recycle_deps() {
   return {reader, dev.attachment, r.options.limits, ceiling_now, r.options.audit};
 }
 
-// At the end of a visit that found news.
+// Called at the end of a visit that found news.
 Access CoreRecycling::consider(const ControlSample& snap) {
   const double filled = fill(snap);
   dev.highest_fill = std::max(dev.highest_fill, filled);

@@ -181,7 +181,7 @@ Access LaneRecovery::publish_chain(uint32_t risc, Chain& chain) {
     publisher.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
                             chunk_core(core.runs.counter, now->read_time_ns, shm::kRecovered), {&span, 1});
     dev.counters.recovered_words += length;
-    // Which runs were dropped stood in a word that the reset has cleared.
+    // The word that showed which runs were dropped was cleared by the reset.
     core.account.room(risc, prove_room({.fits_any = !chain.full_since}), chain.full_since.value_or(0), 0);
     front_words = std::min(length, Canary::kWords);
     std::copy_n(seen.begin() + (length - front_words), front_words, front.begin());

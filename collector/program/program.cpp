@@ -58,7 +58,7 @@ void check_given(const CLI::App& app) {
 
 constexpr char kNoMemory[] = ": there is not enough memory\n";
 
-// Without memory: neither text is made nor a stream used.
+// Uses no memory: neither text is made nor a stream used.
 int say_no_memory(const char* name) {
   iovec parts[] = {{const_cast<char*>(name), std::strlen(name)},
                    {const_cast<char*>(kNoMemory), sizeof kNoMemory - 1}};

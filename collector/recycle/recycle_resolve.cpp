@@ -190,7 +190,7 @@ class Resolving {
       if (chain.end(n) == word) return n;
     return std::nullopt;
   }
-  // Up to the last frame that a time of its own proves to be new.
+  // Counts up to the last frame that a time of its own proves to be new.
   static size_t frames_with_time(const Chain& chain) {
     size_t n = chain.frames.size();
     while (n > 0 && chain.frames[n - 1].sat_out) --n;

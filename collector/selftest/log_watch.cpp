@@ -179,7 +179,7 @@ Access LogWatch::step() {
   return a;
 }
 
-// After a late poll no earlier knowledge is valid: the host may have read results in between.
+// No earlier knowledge is valid after a late poll: the host may have read results in between.
 void LogWatch::forget() {
   ahead_.clear();
   earlier_.clear();

@@ -114,8 +114,8 @@ void EventDecoder::emit(EventKind kind, uint32_t subject, int64_t time, uint64_t
   take_({kind, subject, time, value, text});
 }
 
-// Behind protocol 77 a difference that is not negative is sent in the shortest form that holds it, less what
-// the shorter ones hold.
+// A difference that is not negative is sent, behind protocol 77, in the shortest form that holds it, less what the
+// shorter ones hold.
 int64_t EventDecoder::thread_time(int64_t difference, uint64_t offset) {
   if (difference >= 0 && dialect_->short_zones) difference = wrapping_sum(difference, offset);
   return thread_ref_ = wrapping_sum(thread_ref_, static_cast<uint64_t>(difference));

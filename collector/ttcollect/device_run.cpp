@@ -423,7 +423,7 @@ LiveFigures DeviceRun::figures() const {
           segment_->get(Counter::link_bytes_per_s)};
 }
 
-// After every stretch, as the card may not come back; the figures are those of all stretches.
+// Called after every stretch, as the card may not come back; the figures are those of all stretches.
 void DeviceRun::take_account() {
   DeviceResult& r = result_;
   r.identity = card_->identity();

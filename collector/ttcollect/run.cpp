@@ -214,7 +214,7 @@ class Supervisor {
     for (Device* d : waiting) go(*d);
   }
 
-  // Those of "all": each as soon as it can, without those that cannot.
+  // Starts the devices of "all": each as soon as it can, without those that cannot.
   void start_each() {
     for (Device* d : at(Stage::attached)) {
       try {

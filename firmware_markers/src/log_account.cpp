@@ -87,7 +87,7 @@ class LogWalk {
     return true;
   }
 
-  // To the next frame that is later than what is known; the words before it are a gap.
+  // Moves to the next frame that is later than what is known; the words before it are a gap.
   void skip() {
     const auto words = log_.words.subspan(at_);
     size_t next = 2;

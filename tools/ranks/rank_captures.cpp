@@ -73,7 +73,8 @@ void relate_by_files(std::vector<RankCapture>& all) {
   }
 }
 
-// Those that clocks.json does not relate, by their wall clock to the first one whose wall clock is known.
+// Relates the captures that clocks.json does not relate, by their wall clock, to the first one whose wall clock is
+// known.
 void relate_by_wall_clocks(std::vector<RankCapture>& all, const std::vector<Beginning>& beginnings) {
   std::optional<int64_t> common;  // wall clock less common time
   for (size_t i = 0; i < all.size() && !common; ++i)

@@ -225,7 +225,8 @@ void Timeline::report_span(Chip& chip, Rows& rows, SpanKind kind, const Timeline
   writer_->span(*rows.rows[*place], span);
 }
 
-// Those of the chip's card, or all where it is the only chip: cards that are no emulated ones have one name here and another in captures.
+// Reports the records of the chip's card, or all if it is the only chip: cards that are no emulated ones have one name here and another
+// in captures.
 void Timeline::report_records(Chip& chip) {
   std::string live_name = chip.session.device;
   std::replace(live_name.begin(), live_name.end(), ':', '-');
@@ -285,7 +286,7 @@ void Timeline::note_epoch(Chip& chip, const FrameEvents& f) {
                     core_name(f.core_x, f.core_y));
 }
 
-// At first, and whenever it rests on something else or has become twice as good or bad.
+// Reports the bound at first, and whenever it rests on something else or has become twice as good or bad.
 void Timeline::note_bound(Chip& chip, const collect::ClockSegment& s) {
   const double bound_ns = static_cast<double>(s.bound) / kHostTicksPerNs;
   if (s.kind == chip.noted_kind && bound_ns < 2 * chip.noted_bound_ns && 2 * bound_ns > chip.noted_bound_ns)

@@ -16,7 +16,7 @@ constexpr unsigned kPortMs = 5, kTendMs = 20;
 // was refused.
 constexpr uint64_t kWritesForNs = 60'000'000'000;
 
-// That ttexport listens on; empty: it ended without one.
+// The port on which ttexport listens; empty: it ended without one.
 std::string port_of(HelperProgram& server) {
   constexpr std::string_view kBefore = "connect to 127.0.0.1:";
   for (bool running = true;; running = server.tend(kPortMs)) {

@@ -107,7 +107,7 @@ void HostStream::push(std::span<const uint64_t> chunk) {
   resume(number, process);
 }
 
-// Behind missing chunks nothing is known of the zones that were open: an end there may be another zone's.
+// Nothing is known behind missing chunks of the zones that were open: an end there may be another zone's.
 void HostStream::follow(const shm::ChunkHeader& header) {
   uint64_t& next = next_sequences_[header.session];
   if (header.sequence > next) {
@@ -252,7 +252,7 @@ void HostStream::begin_zone(uint32_t number, Process& process, const HostChunkHe
   thread.open.push_back(std::move(open));
 }
 
-// To whom it is of interest, or into the op around it, whose text is not whole yet.
+// Gives the zone to the listeners that need it, or into the op around it, whose text is not whole yet.
 void HostStream::give(HostZone zone, std::vector<OpenZone>& around) {
   if (zone.source->special) {
     for (auto outer = around.rbegin(); outer != around.rend(); ++outer) {

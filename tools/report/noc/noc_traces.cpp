@@ -177,7 +177,7 @@ json NocTraces::Trace::local(const Record& r) const {
   return j;
 }
 
-// Those that lie within each other, every end with its start.
+// The zones that lie within each other, every end with its start.
 std::vector<const NocTraces::Record*> NocTraces::Trace::nested_zones(std::span<const Record> records) {
   std::vector<size_t> open;
   std::vector<bool> partner(records.size());

@@ -116,7 +116,7 @@ std::optional<Key> last_followed(const Records<Key>& rows, const Signposts& foun
   return found.before_ops;
 }
 
-// Without a wish: the rows after the last signpost's name, or after an earlier one's if there are none.
+// If no window was given: the rows after the last signpost's name, or after an earlier one's if there are none.
 Window window_of(const Records<Key>& rows, const OpRows& ops, const ReportOptions& o,
                  std::vector<std::string>& remarks) {
   if (o.ignore_signposts) return {0, rows.size()};

@@ -155,7 +155,7 @@ void read_host(const RunOptions& options, const std::vector<std::string>& from, 
   const std::optional<HostFiles> files = host_files(options, from);
   if (files) {
     read_host_files(*files, {}, run);
-    // Without ops of the host, signposts are rows by their own time.
+    // If there are no ops of the host, signposts are rows by their own time.
     if (run.host.ops.empty() && captured) place_signposts(*captured, run.host);
     return;
   }

@@ -148,7 +148,7 @@ class Session {
     return record.outcome != Outcome::hang || recover(record);
   }
 
-  // After a hang. True if the experiment may continue.
+  // Called after a hang. True if the experiment may continue.
   bool recover(const RunRecord& record) {
     const std::string what =
         (record.number ? "run " + std::to_string(record.number) : std::string("the trial")) + " hung (" +
