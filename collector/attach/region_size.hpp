@@ -14,7 +14,7 @@
 //   - of a core that runs: a frame of the lane is where its log would begin, and no earlier one ends there; one that was
 //     recorded since attaching ends at its landed index;
 //   - of a core that rests: the words at the end of its L1 buffer are at the end of its log. Only words of the run that just
-//     finished are compared, so older logs in DRAM cannot vote;
+//     finished are compared, so older logs in DRAM do not count;
 //   - of a core that rests and whose log is full, or whose firmware is of 2025 or in another mode than normal: the newest frame of
 //     the lane that begins where a log of a usual size would.
 // Two lanes of different slots must agree before a size is used.
@@ -22,8 +22,9 @@
 // While the mode is not known, frames of accumulating firmware show a size as well: right after a push L1 does not show the mode,
 // and a card that rests then would be read with its next launch only.
 //
-// The long search is for normal mode alone. It is one core's at a time and takes at most 2 * kCountsPerPoll sizes with a poll. A size that was once compared
-// with words known to be there is not tried again: so it ends after 77,000 sizes, however short the epochs are.
+// The long search is for normal mode alone. It examines one core at a time and tries at most 2 * kCountsPerPoll sizes with a poll.
+// A size that was once compared with words known to be there is not tried again: so it ends after 77,000 sizes, however short
+// the epochs are.
 #pragma once
 #include <array>
 #include <cstdint>
