@@ -55,7 +55,7 @@ struct Watching {
   bool offline = false;  // ClockRules::offline
 };
 
-// As the sampler does it: a read of one load, the next one after the interval of the pace.
+// Reads the counter as the sampler does: a read of one load, and the next one after the interval of the pace.
 Watched watch(const test::MovingWorld& truth, HostTime end, uint64_t seed, const Watching& how) {
   Watched w;
   test::LinkOptions o;
@@ -153,7 +153,8 @@ struct Tally {
          outside_least = 0;
   double farthest_ns = 0;
   Errors zones;  // bounds of durations of up to 4 us
-  // By world: of the bound, and how many times the least provable one it is and the one with every frequency known.
+  // Each has one value a world: of the bound, and of how many times it is the least provable one and the one with
+  // every frequency known.
   std::vector<double> medians, p99s, at_median, at_p99, known_median, known_p99;
 };
 

@@ -27,7 +27,7 @@ double between(Random& random, double low, double high) {
   return std::uniform_real_distribution<double>(low, high)(random);
 }
 
-// Of mean 0 and, without delay, standard deviation about 1.
+// The result has mean 0 and, without delay, a standard deviation of about 1.
 double drawn(Random& random, Noise kind, double share_of_largest_delay) {
   std::normal_distribution<double> normal;
   switch (kind) {

@@ -81,7 +81,8 @@ struct Simulated {
   std::vector<chip::Delayed> delayed;  // of the first program
 };
 
-// From the first go message to the last program's end. The length of every program's critical path is checked on the way.
+// Returns the time from the first go message to the last program's end. Checks the length of every program's critical
+// path on the way.
 Simulated simulated(const World& w, uint64_t seed, unsigned kind, unsigned core, uint32_t delay) {
   chip::Schedule schedule(shape_of(w.side), w.workload, {}, seed, kHz);
   chip::Watched watched{chip::kWatcherCheckCycles, delay, {}};
@@ -127,7 +128,7 @@ World world_of(Random& random, bool null) {
   w.workload = chip::read_workload(w.toml, "drawn");
   const uint32_t first = null ? 1 : whole(random, 100, 1500);
   w.cycles = {first, null ? 2 : first * whole(random, 2, 4)};
-  // Of some patterns one core alone issues commands of a kind.
+  // In some patterns only one core issues commands of a kind.
   for (unsigned tries = 0; w.units.empty() || (w.units.size() < 2 && tries < 60); ++tries) {
     Unit u{whole(random, 0, 1), whole(random, 0, w.side * w.side - 1), {}, {}};
     u.label = std::string(kKinds[u.kind]) + " " + std::to_string(u.core % w.side) + "," +

@@ -114,7 +114,7 @@ class Host {
               .patient = true}),
         sender_(bus_, spool_, publisher_, who_, {}) {}
 
-  // So many rows of every chip, and what else an agent sends in a second.
+  // Sends `rows_a_chip` rows of every chip, and what else an agent sends in a second.
   void second(uint64_t rows_a_chip) {
     for (uint64_t i = 0; i < rows_a_chip; ++i, ++op_)
       for (uint8_t chip = 0; chip < kChips; ++chip) publisher_.add(row(chip));

@@ -154,7 +154,7 @@ size_t kernel_workers() {
   return workers;
 }
 
-// As the collector copies: 64-bit loads, each once.
+// Copies as the collector does: by 64-bit loads, each once.
 void load_loop(const char* from, char* to, size_t bytes) {
   const auto* source = reinterpret_cast<const uint64_t*>(from);
   auto* target = reinterpret_cast<uint64_t*>(to);

@@ -1,6 +1,6 @@
-// From the word on the card to the reader that has it: the drain runs in a thread as in ttcollect, a reader
-// follows the segment, programs are launched at random times. Measured from the end of finish_launch() to the
-// reader holding the chunk with the last of the five frames of that launch.
+// Measures the latency from the word on the card to the reader that has it. The drain runs in a thread as in
+// ttcollect, a reader follows the segment, programs are launched at random times. The latency is from the end of
+// finish_launch() to the reader holding the chunk with the last of the five frames of that launch.
 //
 // The baseline is the schedule alone: the same launches, detected by visits that happen exactly
 // when they are due and take no time. The rest is timers, the sweep itself, wake-ups, and words that were

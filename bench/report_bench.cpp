@@ -1,9 +1,9 @@
-// From a device log of 2 GB, and from a capture of the same, to the report of its ops: rows a second of CPU
-// time (others work on the machine as well) and peak memory of the program itself, against pandas grouping
-// the same file (Debian's python3-pandas).
+// Measures the report of ops from a device log of 2 GB, and from a capture of the same: rows a second of CPU time
+// (others work on the machine as well) and peak memory of the program itself. The baseline is pandas grouping the
+// same file (Debian's python3-pandas).
 //
-// From tables of ops of 16 and 128 MB to the same report: CPU time and peak memory, which must be no more than
-// 40 MiB and must not grow with the rows, against tt-perf-report where it is installed.
+// Measures the same report from tables of ops of 16 and 128 MB: CPU time and peak memory, which must be no more than
+// 40 MiB and must not grow with the rows. The baseline is tt-perf-report where it is installed.
 //
 // TTC_BENCH_BYTES sets another size of the log. All files lie in the temporary directory and are removed.
 #include <filesystem>

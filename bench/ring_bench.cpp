@@ -113,7 +113,7 @@ class Readers {
   std::vector<std::thread> threads_;
 };
 
-// Of this thread, which publishes.
+// The fetches of this thread, which publishes.
 const CoreFetches& fetches() {
   static const CoreFetches counter;
   return counter;

@@ -15,8 +15,7 @@ using namespace ttc::device;
 constexpr const Format& kFormat = kG4;
 using Risc = Profiler<WormholePort, kFormat>;
 
-// Where tt-metal of mid 2026 has it, so that ttcollect finds it. Keep the linker away from
-// these 10.5 KiB.
+// The address that tt-metal of mid 2026 uses, so that ttcollect finds it. Keep the linker away from these 10.5 KiB.
 constexpr uint32_t kControlVector = 0xB00;
 constexpr uint32_t kMagicAddress = kControlVector - 16;
 constexpr uint32_t kWorkerMagic = 0x50ec09a3;

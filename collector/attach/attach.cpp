@@ -151,8 +151,8 @@ class Attaching {
     return false;
   }
 
-  // Where the host is still writing vectors, cores that have none yet are examined until a pass finds no further one. Left out now, a
-  // core is left out for good.
+  // While the host is still writing vectors, cores that have none yet are examined until a pass finds no further one. A core that is
+  // left out now is left out until the next attachment.
   void await_vectors() {
     for (size_t before = 0; !left_out_.empty() && before != result_.cores.size() && alive();) {
       before = result_.cores.size();

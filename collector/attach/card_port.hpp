@@ -18,7 +18,7 @@ class CardPort {
   CardPort& operator=(const CardPort&) = delete;
 
   virtual uint64_t now_ns() = 0;
-  // Of a Tensix tile.
+  // `tile` is a Tensix tile.
   virtual card::Expected<uint64_t> wall_clock(card::Coord tile) = 0;
   // `address` and the length are multiples of 8.
   virtual card::Access l1(card::Coord tile, uint32_t address, std::span<uint64_t> into) = 0;

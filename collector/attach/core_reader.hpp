@@ -38,7 +38,7 @@ struct FirmwareIdentity {
 // The guaranteed slots of a RISC's buffer and its first custom marker.
 struct L1Slots {
   std::array<uint32_t, 10> words{};
-  // Of a place in the buffer (device::kFwStartWord...); 0: the slot is not set.
+  // The time in the buffer at word `word` (device::kFwStartWord...); 0: the slot is not set.
   uint64_t time_of(uint32_t word) const;
   // A marker that is later than `since` is there.
   bool holds_later(uint32_t word, uint64_t since) const;
@@ -72,7 +72,7 @@ class CoreReader {
   card::Access l1(const AttachedCore& core, uint32_t address, std::span<uint64_t> into) const;
   card::Access memory(const LogRead& read) const { return port_.logs({&read, 1}); }
   void use_memory_numbering(unsigned way) const { port_.use_memory_numbering(way); }
-  // Of a Tensix tile: Ethernet tiles may count from another origin.
+  // The clock of a Tensix tile: Ethernet tiles may count from another origin.
   card::Expected<uint64_t> wall_clock() const { return port_.wall_clock(clock_tile_); }
   uint64_t now_ns() const { return port_.now_ns(); }
   card::Transactions transactions() const { return port_.transactions(); }

@@ -153,7 +153,7 @@ void RegionSize::begin_search(const CoreReader& reader, const AttachedCore& core
         reader.now_ns()};
 }
 
-// Of a core that does not rest: the words that have landed until now.
+// Examines a core that is running: the words that have landed until now.
 void RegionSize::search_running(const CoreReader& reader, const AttachedCore& core, const Polled& polled) {
   for (uint32_t r = 0; r < device::kMaxRiscs && !search_; ++r)
     if (!says_nothing(core, r) && polled.landed_end[r] >= device::kFirstCustomWord)
@@ -203,8 +203,8 @@ Expected<bool> RegionSize::holds_whole_log(const CoreReader& reader, const marke
   return markers::verify_frames(words, lane, {}, false, digest, TakeAll{}).clean;
 }
 
-// For modes in which L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
-// other builds may be elsewhere, so the newest frame counts.
+// Used in modes in which L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane.
+// Logs of other builds may be elsewhere, so the newest frame counts.
 Access RegionSize::try_front(const CoreReader& reader, const AttachedCore& core, uint32_t risc,
                              device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words) {
   if (says_nothing(core, risc)) return Access::ok;
@@ -283,7 +283,7 @@ Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
   return samples;
 }
 
-// For a core at rest: L1 holds the run that its log ends with.
+// Examines a core at rest: L1 holds the run that its log ends with.
 Access RegionSize::try_resting(const CoreReader& reader, const AttachedCore& core, const Polled& polled) {
   // The first firmware of the line clears DEVICE_END after a push.
   const bool cleared =

@@ -1,4 +1,4 @@
-// Where the logs are in DRAM: two things that the card does not report, measured together.
+// Finds where the logs are in DRAM: two things that the card does not report, measured together.
 //
 // Bytes per RISC region (P) are a compile-time define of the firmware and stored nowhere on the card
 // (tt-metal profiler_common.h). They are measured: the end of a lane's L1 buffer, as the last run left it,
@@ -14,7 +14,7 @@
 //   - of a core that runs: a frame of the lane is where its log would begin, and no earlier one ends there; one that was
 //     recorded since attaching ends at its landed index;
 //   - of a core that rests: the words at the end of its L1 buffer are at the end of its log. Only words of the run that just
-//     finished are compared, so older logs in DRAM cannot vote;
+//     finished are compared, so older logs in DRAM do not count;
 //   - of a core that rests and whose log is full, or whose firmware is of 2025 or in another mode than normal: the newest frame of
 //     the lane that begins where a log of a usual size would.
 // Two lanes of different slots must agree before a size is used.
@@ -22,8 +22,9 @@
 // While the mode is not known, frames of accumulating firmware show a size as well: right after a push L1 does not show the mode,
 // and a card that rests then would be read with its next launch only.
 //
-// The long search is for normal mode alone. It is one core's at a time and takes at most 2 * kCountsPerPoll sizes with a poll. A size that was once compared
-// with words known to be there is not tried again: so it ends after 77,000 sizes, however short the epochs are.
+// The long search is for normal mode alone. It examines one core at a time and tries at most 2 * kCountsPerPoll sizes with a poll.
+// A size that was once compared with words known to be there is not tried again: so it ends after 77,000 sizes, however short
+// the epochs are.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -72,7 +73,7 @@ class RegionSize {
   };
   card::Access learn(const CoreReader& reader, const AttachedCore& core, const Polled& polled);
 
-  // From the environment of the process that runs the workload. Empty if it has no size, or cannot be read.
+  // The sizes from the environment of the process that runs the workload. Empty if it has no size, or cannot be read.
   static std::vector<uint32_t> sizes_asked_for(int workload_pid);
 
  private:

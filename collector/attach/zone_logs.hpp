@@ -1,7 +1,7 @@
 // The zone source logs of a workload, followed while they grow (kernels are compiled mid-run).
 //
-// Where they are (tt-metal impl/profiler/profiler_paths.hpp, kernel_profiler.hpp): $TT_METAL_PROFILER_DIR,
-// else $TT_METAL_HOME/generated/profiler, else generated/profiler below the working directory, then .logs/.
+// Their place (tt-metal impl/profiler/profiler_paths.hpp, kernel_profiler.hpp): $TT_METAL_PROFILER_DIR, else
+// $TT_METAL_HOME/generated/profiler, else generated/profiler below the working directory, then .logs/.
 // Variables and directory are those of the workload, read from /proc/PID; absolute paths are taken below
 // /proc/PID/root, so a workload in a container works too.
 #pragma once
@@ -19,7 +19,7 @@ namespace ttc::collect {
 std::string zone_log_directory_of(int pid, const std::string& proc = "/proc");
 // Whether one of the logs is in `directory`.
 bool has_zone_logs(const std::string& directory);
-// For --metal-home DIR: DIR/generated/profiler/.logs, DIR/.logs or DIR, whichever has logs first.
+// Implements --metal-home DIR: returns DIR/generated/profiler/.logs, DIR/.logs or DIR, whichever has logs first.
 std::string zone_log_directory_in(const std::string& metal_home);
 
 class ZoneLogs {

@@ -29,7 +29,7 @@ class ChunkBatch {
   std::span<uint64_t> add_room(size_t words);
   void reserve(size_t words);
   void clear() { shrink_to(0); }
-  // To its first chunks.
+  // Keeps the first `chunks` chunks.
   void shrink_to(size_t chunks) { begins_.resize(chunks + 1), used_ = begins_.back(); }
   size_t size() const { return begins_.size() - 1; }
   bool empty() const { return size() == 0; }
@@ -82,8 +82,8 @@ class BlockEncoder {
   size_t at_ = 0;  // in the block being made
 };
 
-// Of `bytes` that begin with a block header: empty if the header is sound and its own checksum holds. Does not check
-// what follows the header.
+// Checks `bytes`, which begin with a block header. Empty if the header is sound and its own checksum holds. What
+// follows the header is not checked.
 std::string check_block_header(std::span<const std::byte> bytes);
 
 // One thread's: it keeps its memory from block to block.

@@ -38,7 +38,7 @@ class CaptureFile {
   bool cut() const { return cut_; }          // ends inside a block
   std::span<const IndexEntry> blocks() const { return blocks_; }
   const std::vector<DamagedPart>& damage() const { return damage_; }
-  // By the numbers of its blocks, some that were made are not in it, though no byte is known to be damaged.
+  // True if the numbers of the file's blocks have a gap, though no byte is known to be damaged.
   bool lacks_blocks() const;
 
   // Appends the chunks of one block, or only those that are no device words. Throws BlockError.

@@ -108,7 +108,7 @@ struct Ahead {
     }
   }
 
-  // As decode(). What `chunks` had for memory is used again.
+  // Does what decode() does, and uses the memory of `chunks` again.
   std::string next(ChunkBatch& chunks) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return failure || (!slots.empty() && slots.front().ready); });

@@ -97,7 +97,7 @@ struct SpanPlace {
   const uint8_t* digest;
 };
 
-// By lane, each lane's in their order.
+// Sorts the places by lane; those of a lane keep their order.
 inline std::vector<SpanPlace> by_lane(const std::vector<SpanPlace>& places, size_t lanes) {
   std::vector<size_t> begin(lanes + 1, 0);
   for (const SpanPlace& p : places) ++begin[p.lane + 1];

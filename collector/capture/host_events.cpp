@@ -10,7 +10,7 @@ using namespace host_field;
 
 constexpr size_t kAlign = 8;
 constexpr size_t kMostVarint = 10;
-// Of a record without its text: kind, fields, subject, time, value, length.
+// The largest record without its text: kind, fields, subject, time, value, length.
 constexpr size_t kMostRecord = 2 + 5 + kMostVarint + kMostVarint + kMostVarint;
 constexpr uint64_t kVarintIsShort = uint64_t{1} << 49;  // up to 7 bytes; beyond it 8 bytes are as good
 
@@ -24,7 +24,7 @@ std::byte* put_varint(std::byte* at, uint64_t value) {
   return at;
 }
 
-// Of foreign bytes; false: they end within it, or it is longer than 64 bits.
+// Reads from foreign bytes. False: they end within the number, or it is longer than 64 bits.
 bool take_varint(std::span<const char>& from, uint64_t& value) {
   value = 0;
   for (size_t i = 0; i < std::min(from.size(), kMostVarint); ++i) {

@@ -24,7 +24,7 @@ class OpenZones {
   void came(uint32_t key) {
     if (is_start(key)) starts_[place_++ % starts_.size()] = key;
   }
-  // Of the zone that ends next if zones nest; 0: none is open.
+  // The key of the zone that ends next if zones nest; 0: none is open.
   uint32_t next_end() const {
     const uint32_t start = starts_[(place_ - 1) % starts_.size()];
     return start ? start ^ kTypeBits : 0;
@@ -40,7 +40,7 @@ class OpenZones {
 class Places {
  public:
   Places() : slots_(1024) {}
-  // From 1 on, in the order of appearance.
+  // Places count from 1 on, in the order of appearance.
   uint32_t of(uint32_t key) {
     size_t at = slot_of(key);
     for (; slots_[at].place; at = (at + 1) & (slots_.size() - 1))

@@ -194,7 +194,7 @@ void ColumnEncoder::put_time(uint64_t time, LanePast& past) {
   }
 }
 
-// As put_time(), of all packets of a plain frame but the first.
+// Does what put_time() does, for all packets of a plain frame but the first.
 void ColumnEncoder::put_plain_times(const uint32_t* words, const Shape& shape, LanePast& past) {
   uint8_t *low = low_.data() + times_, *high = high_.data() + times_;
   uint64_t last = past.time;

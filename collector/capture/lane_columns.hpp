@@ -25,7 +25,7 @@ struct Sections {
   const SectionBytes& operator[](Section s) const { return bytes[static_cast<size_t>(s)]; }
 };
 
-// Of a block that is taken apart, unpacked; the bytes belong to the caller.
+// The sections of a block that is taken apart, unpacked. The caller owns the bytes.
 struct SectionViews {
   std::array<std::span<const uint8_t>, static_cast<size_t>(Section::count)> bytes;
   bool keyed = false;  // shape_keys is what put_keys() made
@@ -98,7 +98,7 @@ class ShapeTable {
 // most of the work.
 class ShapeFinder {
  public:
-  // Of a shape with this hash that `is` accepts; without one `otherwise` is noted and given back.
+  // Returns the shape with this hash that `is` accepts. If there is none, `otherwise` is stored and returned.
   template <class Is>
   uint32_t find_or(uint64_t hash, uint32_t otherwise, Is is) {
     const auto brief = static_cast<uint32_t>(hash);
@@ -128,7 +128,7 @@ class ColumnEncoder {
   void reserve(size_t words);
   // The spans of one lane, in order; `past` is new for each lane.
   void encode(std::span<const uint32_t> words, LanePast& past);
-  // After the last lane: what is kept by byte is laid out so.
+  // Must be called after the last lane: lays out what is kept by byte.
   void finish();
 
   uint64_t markers() const { return markers_; }

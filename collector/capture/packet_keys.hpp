@@ -29,7 +29,7 @@ inline uint32_t key_of(uint32_t high, uint32_t low) {
   return high & kKeyMask;
 }
 
-// Where a zone starts or ends, by far most packets: two words and a time, whatever else is in the first one.
+// True where a zone starts or ends, which most packets do: two words and a time, whatever else is in the first one.
 inline bool is_zone(uint32_t high) {
   return high >> 29 == 4 && high != device::kUnsetWord;
 }

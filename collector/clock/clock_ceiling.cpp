@@ -50,7 +50,7 @@ std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals,
   for (size_t i = 0; i < intervals.size(); ++i) {
     const double needed = shown_ns_needed(intervals[i].ns);
     double most = own[i], shown = 0;
-    // Of what did not show in a neighbour, one step can last into this interval and not show here.
+    // One step that did not show in a neighbour can last into this interval and not show here.
     const auto take = [&](size_t j) {
       const double hidden = intervals[j].ns > longest_ns ? 0 : excursion_hz(intervals[j], own[j], own[j]);
       most = std::max(most, own[j] + std::min(hidden, kPllStepHz));

@@ -9,7 +9,7 @@
 
 namespace ttc::collect {
 
-// Between two neighbouring reads of the counter.
+// The time between two neighbouring reads of the counter.
 struct ReadInterval {
   double low_hz, high_hz;  // limits of its mean frequency
   double ns;               // its length

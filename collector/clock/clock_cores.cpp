@@ -192,7 +192,7 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
   return core;
 }
 
-// Where only one end is a step, the frequency was the PLL's there, and may have changed since as fast as the slews allow.
+// If only one end is a step, the frequency was the PLL's there, and may have changed since as fast as the slews allow.
 void ClockEstimator::find_off_grid(Core& core) const {
   const Run& run = runs_[core.run];
   core.off_grids.assign(core.last - core.first + 1, 0);
@@ -216,11 +216,11 @@ void ClockEstimator::find_off_grid(Core& core) const {
 
 // --- how fast the frequency may change
 
-// Of an even change through all of the samples, as a share of the pace per ns.
+// The largest even change through all of the samples, as a share of the pace per ns.
 double ClockEstimator::largest_slew(size_t first, size_t last) const {
   const ClockRead &o = sample(first).best, &end = sample(last).best;
   const double cycles = cycles_of(end.cycles, o.cycles);
-  // Of the mean pace: late reads leave it open where there are few.
+  // Limits of the mean pace: late reads leave it open where there are few.
   const double least_ns = ns_of(end.before, o.after), most_ns = ns_of(end.after, o.before);
   if (cycles <= 0 || least_ns <= 0) return kAnySlew;
   const double least = least_ns / (cycles + 1), most = most_ns / std::max(cycles - 1, 1.0);
@@ -272,7 +272,7 @@ double ClockEstimator::slew_at(size_t i, const Core& core) const {
 
 // --- courses
 
-// By how much the pace can change from one point to another.
+// The change of the pace that is possible from one point to another.
 double ClockEstimator::CoreCourse::drift(size_t from, size_t to) const {
   double sum = 0;
   for (size_t k = from; k < to; ++k)
@@ -286,8 +286,8 @@ Pacing ClockEstimator::pacing_in(const Core& core, size_t left) const {
   const ClockRead &from = sample(left).best, &to = sample(left + 1).best;
   const double cycles = cycles_of(to.cycles, from.cycles);
   if (slew >= kAnySlew || cycles <= 1) return {fastest_pace(), kSlowestPace};
-  // Of the pace a cycle. The pace itself is at most the largest mean that both reads leave, which late ones are far apart
-  // from, and a few shares of a million more.
+  // The bend is a change of the pace a cycle. The pace itself is at most the largest mean that both reads leave (late
+  // reads leave a large one), and a few shares of a million more.
   const double pace = ns_of(to.after, from.before) / (cycles - 1) * kPaceSafety;
   const double bend = slew * pace * pace;
   Pacing m{fastest_pace(), kSlowestPace, -bend, bend};
@@ -348,8 +348,8 @@ void ClockEstimator::find_states(Core& core, size_t first, size_t last) const {
   }
 }
 
-// At sample i by its neighbour `beside` and the reads behind that up to `end`, but not by the read of i: a disturbance beside it
-// or around it may have moved the course off theirs.
+// The states at sample i by its neighbour `beside` and the reads behind that up to `end`, but not by the read of i: a
+// disturbance beside it or around it may have moved the course off theirs.
 CourseStates ClockEstimator::without_read(const CoreCourse& c, size_t i, size_t beside, size_t end) {
   if (i == end) return {};
   const size_t at = c.point_at(i), from = c.point_at(beside);
@@ -362,9 +362,8 @@ CourseStates ClockEstimator::without_read(const CoreCourse& c, size_t i, size_t 
   return s;
 }
 
-// Where a small disturbance that left the frequency as it was may be among the reads without showing: at a sample it is on the one side
-// or on the other, so that all reads of one side have the time; and one half of all reads is without it, which has
-// the pace.
+// A small disturbance that left the frequency as it was may be among the reads without showing. A sample is on the one side of it or on
+// the other, so all reads of one side have the time. One half of all reads is without it, and has the pace.
 void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t last) const {
   core.beside.assign(last - first + 1, CourseStates());
   for (size_t from = first; from <= last; from += kBesideShifts) {

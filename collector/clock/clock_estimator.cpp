@@ -32,7 +32,7 @@ HostTime width(const ClockRead& r) {
   return r.after - r.before;
 }
 
-// Only what came after the counter last went back: a reset in the middle of a burst.
+// Returns the reads after the counter last went back: a reset in the middle of a burst.
 std::span<const ClockRead> after_reset(std::span<const ClockRead> burst) {
   for (size_t i = burst.size(); i-- > 1;)
     if (burst[i].cycles < burst[i - 1].cycles) return burst.subspan(i);
@@ -195,8 +195,8 @@ double ClockEstimator::widest_usual_ns(size_t first, size_t last) const {
   return usual;
 }
 
-// So long after a change by the least step the counter is off the line from before by more than the read of sample
-// `i` is wide: that read would have shown the change.
+// The time after a change by the least step in which the counter gets off the line from before by more than the width
+// of the read of sample `i`: that read would have shown the change.
 double ClockEstimator::trim_ns(size_t i, double usual_ns) const {
   const double wide = std::max(kWideShare * usual_ns, static_cast<double>(width(sample(i).best)) / kTicks);
   return kTrimSafety * wide / (rules_.least_step_ppm * 1e-6);

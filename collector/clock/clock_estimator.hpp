@@ -73,7 +73,7 @@ class ClockEstimator {
   const Stats& stats() const { return stats_; }
   std::span<const Step> steps() const { return steps_; }  // the latest 1024
   uint32_t era() const { return era_; }
-  // Of the last steady run; 0 before one is known.
+  // The frequency of the last steady run; 0 before one is known.
   double hz() const { return hz_; }
   // When a run last broke; 0: never.
   HostTime last_moved() const { return last_moved_; }
@@ -120,7 +120,8 @@ class ClockEstimator {
     bool slews_from_left,
         slews_from_right;  // false: the end is a step from one multiple of the PLL to another
     bool on_grid;
-    // Of each sample while on_grid: how far the pace can have gone from a multiple of the PLL's, as a share of it.
+    // One value a sample while on_grid: how far the pace can have gone from a multiple of the PLL's, as a share of
+    // it.
     std::vector<double> off_grids;
     double off_grid(size_t i) const { return off_grids[i - first]; }
     Range paces;  // of straight lines through its newest samples
@@ -129,8 +130,8 @@ class ClockEstimator {
     size_t states_first = 0;
     std::vector<CourseStates> states;
     std::vector<Pacing> pacings;  // what is assumed from each of them to the next
-    // Where a small disturbance may be hidden: of the courses that continue from one side up to each sample, but not past its read.
-    // None elsewhere.
+    // Set where a small disturbance may be hidden, else empty: the courses that continue from one side up to each sample, but not
+    // past its read.
     std::vector<CourseStates> beside;
     const Pacing& pacing(size_t i) const { return pacings[i - states_first]; }
     const CourseStates& state(size_t i) const { return states[i - states_first]; }
@@ -195,7 +196,7 @@ class ClockEstimator {
   static CourseStates without_read(const CoreCourse& c, size_t i, size_t beside, size_t end);
   void find_states_beside_shifts(Core& core, size_t first, size_t last) const;
 
-  // Where the next segment begins.
+  // The place where the next segment begins.
   struct Position {
     size_t sample = 0;
     uint64_t cycles = 0;

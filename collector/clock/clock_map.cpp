@@ -75,8 +75,8 @@ uint64_t sum_of(uint64_t a, uint64_t b) {
   return a < kNoBound - b ? a + b : kNoBound;
 }
 
-// By how many host ticks the counter can have gone from one number of the segment to another in more or less time than by the
-// segment. None: the segment has no such figure, or one that is no limit.
+// The number of host ticks by which the counter can have taken more or less time from one number of the segment to another
+// than the segment has. None: the segment has no such figure, or one that is no limit.
 std::optional<uint64_t> drift_of(const ClockSegment& s, uint64_t from, uint64_t to) {
   const std::optional<double> share = pace_error(s);
   if (!share) return std::nullopt;
@@ -251,7 +251,7 @@ ClockMap::SamePace ClockMap::same_pace(uint64_t marker_time, HostTime seen_by) c
   return part;
 }
 
-// By paces alone, from a number of one segment to a later one of another.
+// The bound by paces alone, from a number of one segment to a later one of another.
 std::optional<uint64_t> ClockMap::pace_bound(const ClockSegment& first, uint64_t from,
                                              const ClockSegment& last, uint64_t to) const {
   if (&first == &last) return drift_of(first, from, to);

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kStepsKept = 1024;
 constexpr size_t kLongZone = 40;         // samples: beyond, the end of a stretch is not waited for
 constexpr double kShortestCut = 20'000;  // cycles
-// Of bounds that one bound holds instead of, and what is cut for it at most.
+// Limits for cutting a stretch: a part with a smaller or more even bound is not cut.
 struct Cutting {
   double wide_ns, uneven_share;
   int most_halvings;
@@ -245,7 +245,7 @@ class ClockEstimator::ZoneWriter {
   Proof proof_ = kNothing;
 };
 
-// From `at` to the sample `end`, where `after` begins if it is given.
+// The stretch from `at` to the sample `end`, where `after` begins if it is given.
 ClockEstimator::Zone ClockEstimator::zone(const Position& at, const Core* before, const Core* after,
                                           size_t end) const {
   Zone z;

@@ -21,7 +21,7 @@ const char* to_string(BoundKind kind) {
 
 namespace {
 
-// Of pace_error(): 1e-9, and each code is a fifth more than the one before.
+// The least value of pace_error(); each code is a fifth more than the one before.
 constexpr double kLeastPaceError = 1e-9;
 constexpr uint64_t kTicksPerSecond = kHostTicksPerNs * 1'000'000'000;
 
@@ -108,8 +108,8 @@ ClockSegment clock_segment_between(uint64_t from_cycles, HostTime host_from, uin
   s.host_from = host_from;
   s.host_to = host_to;
   const uint64_t ticks = host_to - host_from, cycles = to_cycles - from_cycles;
-  // As many bits of fraction as leave the scale below 2^63: it is rounded down by less than 2^-shift, and
-  // cycles <= ticks < 2^shift, so that all of it makes less than one tick.
+  // The scale gets as many bits of fraction as leave it below 2^63. It is rounded down by less than 2^-shift, and
+  // cycles <= ticks < 2^shift, so all of it makes less than one tick.
   const uint64_t whole = ticks / cycles + 1;
   s.shift = static_cast<uint8_t>(63 - std::bit_width(whole));
   s.scale = static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) << s.shift) / cycles);

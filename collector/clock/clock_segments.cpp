@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kUsualTicks = 16;    // a cycle, while no frequency is known
 constexpr size_t kFarthestKnot = 16;  // samples
-// Of what is left of the course: what one bound for all of a line may be.
+// The largest bound for all of a line, in terms of what is left of the course.
 constexpr double kLeanShare = 1.25, kLeanNs = 2;
 
 uint64_t ticks_up(double ns) {
@@ -65,8 +65,8 @@ void ClockEstimator::emit(std::vector<ClockSegment>& to, size_t left, size_t rig
   to.push_back(s);
 }
 
-// Of a line from the sample `from` to the sample `to`: as far as it is from what is left of the course at any sample on
-// the way, and what the course can bend between two of them.
+// The error of a line from the sample `from` to the sample `to`: the distance from what is left of the course at any
+// sample on the way, plus what the course can bend between two of them.
 ClockEstimator::Proof ClockEstimator::proof_along(const Core& core, size_t from, size_t to,
                                                   const DrawnLine& line) const {
   constexpr Proof kNone{BoundKind::hard, 0, {0, kUnlimited}};
@@ -107,8 +107,8 @@ HostTime ClockEstimator::knot(size_t i, const Core& core) const {
   return later_by(best.before, (times.low + times.high) / 2);
 }
 
-// To a knot that is so near that one bound for all of the line is hardly larger than what is left of the course there; at
-// most kFarthestKnot samples on, and not behind `end`.
+// The piece to a knot that is so near that one bound for all of the line is hardly larger than what is left of the course
+// there; at most kFarthestKnot samples away, and not behind `end`.
 ClockEstimator::Piece ClockEstimator::piece_along(const Position& at, const Core& core, size_t end) const {
   const auto usual_half = [&](size_t from, size_t to) {
     double sum = 0;
@@ -130,7 +130,7 @@ ClockEstimator::Piece ClockEstimator::piece_along(const Position& at, const Core
   }
 }
 
-// From knot to knot, to the core's last sample or the last before `last`.
+// Emits segments from knot to knot, to the core's last sample or the last before `last`.
 ClockEstimator::Position ClockEstimator::along_core(std::vector<ClockSegment>& to, Position at,
                                                     const Core& core, size_t last, bool final) {
   const size_t end = std::min(core.last, last);

@@ -17,7 +17,7 @@ double multiple_of(Range paces) {
 
 }  // namespace
 
-// By all that is known of other times, less exactly the longer ago it is or the later.
+// The rate by all that is known of other times, less exactly the farther away they are.
 PllGrid::Rate PllGrid::rate_at(HostTime at) const {
   Rate r{1 - kCrystalTolerance, 1 + kCrystalTolerance};
   for (const Known& k : rates_) {

@@ -24,8 +24,8 @@ class PllGrid {
 
   // `paces`: nanoseconds a cycle that a steady run about `at` may have had, host time.
   void learn(HostTime at, Range paces);
-  // Those of the multiple that they show, by the crystal's rate alone: a run's paces are of one moment, and the crystal
-  // wanders. No value while the grid is not relied on, or where none of them is on it.
+  // The paces of the multiple that `paces` show, by the crystal's rate alone: a run's paces are of one moment, and the
+  // crystal wanders. No value while the grid is not relied on, or if none of them is on it.
   std::optional<Range> on_grid(HostTime at, Range paces) const;
   // The crystal's rate against the host about `at`: what is learnt, while that is relied on.
   using Rate = Range;

@@ -55,7 +55,7 @@ std::optional<Proof> prove_same_epoch(const SameEpoch&);
 struct BehindReset {
   bool index_not_there = false;  // the new epoch's index has not reached the words, read after them
   bool words_stand = false;      // those in front of them, and their own first ones, read again after that
-  // Of the first frame among them:
+  // About the first frame among them:
   bool at_cursor =
       false;  // it is where the lane had been read to, and not behind what the new epoch has overwritten
   bool in_sight = false;      // no epoch came and went unseen in front of it

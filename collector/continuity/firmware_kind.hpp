@@ -9,7 +9,7 @@ struct FirmwareKind {
   bool counts_launches;
   // Markers stay in L1 behind the end of a launch, and are valid there until a push takes them.
   bool keeps_l1;
-  // Those of many launches: a host reset takes them without moving an index.
+  // L1 holds the markers of many launches: a host reset takes them without moving an index.
   bool accumulates;
 };
 

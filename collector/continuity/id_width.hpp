@@ -23,7 +23,7 @@ enum class IdWidth : uint8_t { unproven, narrow, wide };
 
 struct IdEvidence {
   IdWidth width = IdWidth::unproven;
-  // Without a proof: every launch in the log carries its own number under an id that is not 0.
+  // Set without a proof: every launch in the log carries its own number under an id that is not 0.
   bool looks_narrow = false;
 };
 

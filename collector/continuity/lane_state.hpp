@@ -49,7 +49,7 @@ class FirstWords {
   uint32_t words_ = 0;
 };
 
-// For how long the words behind the cursor have been no frame.
+// Measures how long the words behind the cursor have been no frame.
 class Stuck {
  public:
   void note(uint64_t now_ns) {
@@ -98,7 +98,7 @@ struct Caution {
   bool careful = false;  // it has frames with words that cannot be verified: read when surely landed
   bool waits = false;    // likewise, until the frame behind the cursor is delivered
   std::optional<uint32_t> old_host;  // what stood in the next frame's host id word before its index moved
-  // Where the word of the host id was not read before, a frame is read once it has landed: not twice.
+  // If the word of the host id was not read before, a frame is read once it has landed: not twice.
   bool only_landed() const { return careful || waits || !old_host; }
 };
 

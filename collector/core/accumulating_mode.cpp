@@ -56,7 +56,7 @@ card::Expected<FirmwareMode::L1Check> AccumulatingMode::check_l1(const ControlSa
     const auto buffer = reader.first_marker(core.tile, r);
     if (!buffer) return card::failed(buffer.error());
     const uint64_t first = first_marker_time(*buffer);
-    // Where DEVICE_END is 0 and no frame was pushed, a host reset has cleared it.
+    // If DEVICE_END is 0 and no frame was pushed, a host reset has cleared it.
     const bool holds = holds_marker(*buffer);
     const bool delivered = !holds || !later(first, known_until(r));
     if (delivered || first == lane.l1.canary) lane.l1.unchecked = false;
@@ -120,7 +120,7 @@ Access AccumulatingMode::keep_copies(uint64_t now_ns) {
   return Access::ok;
 }
 
-// After a host reset the words stay in L1 until the firmware begins again. Delivers them; afterwards no marker that the lane stored
+// Delivers the words that stay in L1 after a host reset until the firmware begins again. Afterwards no marker that the lane stored
 // before the reset is missing but what an interval holds.
 Access AccumulatingMode::take_tail(uint32_t risc) {
   LaneState& lane = core.lanes[risc];
@@ -142,14 +142,14 @@ Access AccumulatingMode::take_tail(uint32_t risc) {
         risc, prove_push_zones({.no_push = core.seen.run_counter == 0, .slots_hold_it = of_last_push}));
   const bool same_buffer = first == canary;
   if (canary != 0 && !same_buffer) publish_rest(risc, copy, lane.l1.joins);
-  // Where it was restarted, what was stored behind the copy is gone.
+  // If the buffer was restarted, what was stored behind the copy is gone.
   core.account.keep(risc, prove_l1_tail({.begins_with_canary = same_buffer, .nothing_before = canary == 0}));
   publish_rest(risc, {content.begin(), content.end()}, follows);
   lane.l1.clear_known();
   return Access::ok;
 }
 
-// Of the lanes that are not in `but`.
+// Takes the tails of the lanes that are not in `but`.
 Access AccumulatingMode::take_tails(uint32_t but) {
   for (uint32_t r = 0; r < core.tile.riscs; ++r)
     if (!(but >> r & 1) && may_have_stored(r))

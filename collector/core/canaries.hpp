@@ -8,7 +8,7 @@ class Canaries : CorePart {
  public:
   explicit Canaries(const CorePart& part) : CorePart(part) {}
 
-  // Of one lane, or of all. True where no lane has one.
+  // Checks the canary of one lane, or of all. True if no lane has one.
   card::Expected<bool> stand(bool all);
   card::Expected<bool> stands_at_cursor(uint32_t risc) const;
 };

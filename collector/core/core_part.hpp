@@ -24,7 +24,8 @@ struct CorePart {
   bool is_tensix() const { return core.tile.kind == markers::CoreKind::tensix; }
   device::Mode mode() const { return dev.mode_of(core.tile); }
   FirmwareKind kind() const { return kind_of(mode()); }
-  // Until the mode is known, what runs first may be accumulating firmware, whose buffers a host reset takes without a trace.
+  // While the mode is not known, the first firmware may be accumulating firmware, whose buffers a host reset takes without a
+  // trace.
   bool may_accumulate() const;
 
   // Reads the card's clock, where the last reading is older than that. Four round trips and a window move.

@@ -26,7 +26,7 @@ class Landing {
   const Indices& landed() const { return landed_; }
   void note(const Indices& seen, uint64_t read_ns, uint64_t now_ns);
   void begin_epoch() { landed_ = coming_ = {}; }
-  // Of a lane whose place is not certain: some of it was announced a moment ago.
+  // The place of the lane is not certain: some of its words were announced a moment ago.
   void doubt(uint32_t risc) { landed_[risc] = coming_[risc] = 0; }
   void waits_from(uint64_t now_ns) { since_ns_ = now_ns; }
   void all_landed(const Indices& indices, uint64_t now_ns) {
@@ -175,7 +175,7 @@ struct CoreState {
   Visits visits;
   FirmwareSeen firmware;
   uint32_t notes = 0;  // for the next chunk
-  // Of lanes that a recovery has taken; it may need several polls.
+  // Lanes that a recovery has taken; it may need several polls.
   std::array<std::optional<Recovered>, device::kMaxRiscs> across;
   RecycleState recycling;
 };

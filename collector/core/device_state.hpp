@@ -40,7 +40,7 @@ struct DrainCounters {
   uint64_t recovered_words = 0, unparsable_words = 0, dropped_runs = 0;
 };
 
-// Of the card's kind.
+// Facts about the card's kind.
 struct CardFacts {
   uint64_t clock_mhz;    // nominal
   size_t banks;          // of DRAM
@@ -83,12 +83,12 @@ struct DeviceState {
   bool waiting_reported = false;
   bool fill_reported = false;
   double highest_fill = 0;  // of a log, at any poll
-  // By core: epoch and BRISC's index when its log proved nothing of the width of ids.
+  // For each core the epoch and BRISC's index when its log did not prove the width of ids.
   std::map<const CoreState*, std::pair<uint32_t, uint32_t>> widths_tried;
   std::map<std::string, std::set<const CoreState*>> refusals;  // why cores are not recycled
 
   uint32_t log_words() const { return region_size.bytes() / 4; }
-  // Up to this word of a log any frame fits, overrun or not.
+  // Any frame fits up to this word of a log, overrun or not.
   uint32_t roomy_until() const { return log_words() - std::min(log_words(), 2u * device::kBufferWords); }
   // Replays are recorded on Tensix cores only.
   device::Mode mode_of(const AttachedCore& core) const {

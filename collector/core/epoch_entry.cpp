@@ -14,10 +14,11 @@ uint64_t fw_end_time(std::span<const uint32_t> frame) {
 
 // Whether the core was not polled for so long before `time` that an epoch can have begun and ended.
 bool EpochEntry::out_of_sight_before(uint64_t time) const {
-  // Of a lane that comes later than others of its epoch those show what became of the one before.
+  // If a lane is later than others of its epoch, those show what became of the epoch before.
   const uint64_t seen_ns =
       core.epoch.entered ? std::max(core.polls.caught_up_ns, core.polls.proven_ns) : core.polls.caught_up_ns;
-  // By the rate that the card's clock really had then: a clock below its nominal rate takes longer for as many cycles.
+  // The rate that the card's clock really had then counts: a clock below its nominal rate takes longer for as many
+  // cycles.
   const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
   const bool unseen =
       deadline_ns < reader.now_ns() && markers::clock_difference(time, cycles_at(deadline_ns)) > 0;
@@ -41,7 +42,7 @@ bool EpochEntry::one_launch(std::span<const uint32_t> frame) const {
   return frame[device::kFwEndWord] != device::kUnsetWord && kind().counts_launches;
 }
 
-// Until when the epoch before this frame can have gone on, where its first new marker is at `time`: a launch
+// The time until which the epoch before this frame can have continued, if its first new marker is at `time`: a launch
 // may have been under way when the host reset the core.
 uint64_t EpochEntry::earlier_until(std::span<const uint32_t> frame, uint64_t time) const {
   return one_launch(frame) ? fw_end_time(frame) : time;
@@ -107,9 +108,9 @@ void EpochEntry::account_older_launches() {
   }
 }
 
-// Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
-// (RISCs with a NoC of their own, tt-metal kernel_profiler.hpp) it may be the second of its run: then what
-// the first one held is between the run's start and this one's own markers.
+// The time up to which markers may be missing in front of this frame. If a lane can push in the middle of a run
+// (RISCs with a NoC of their own, tt-metal kernel_profiler.hpp) the frame may be the second of its run: then what the
+// first one held is between the run's start and this one's own markers.
 uint64_t EpochEntry::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
   if (lane.lane.mode == device::Mode::accumulate && frame.size() > device::kFirstCustomWord)
     return markers::first_custom_time(frame);

@@ -46,7 +46,7 @@ bool L1Markers::may_have_stored(uint32_t risc) const {
          core.seen.stored[risc] != 0;
 }
 
-// Until when the lane's account is complete, or when collecting began.
+// The time until which the lane's account is complete, or when collecting began.
 uint64_t L1Markers::known_until(uint32_t risc) const {
   const uint64_t complete = core.account.complete_until(risc);
   return complete != 0 ? complete : dev.attachment.begun_cycles;
@@ -61,7 +61,7 @@ std::optional<Proof> L1Markers::joins(uint32_t risc, std::span<const uint32_t> b
   L1Tail evidence;
   evidence.begins_with_canary = lane.l1.joins && first == lane.l1.canary;
   evidence.nothing_before = !later(first, known_until(risc));
-  // At the first poll of a core whose host has read results, its past is unknown.
+  // The past of a core whose host has read results is unknown at the core's first poll.
   const bool late =
       lane.l1.unchecked || core.rewind.late || Polls::too_late(core.polls.last_ns, reader.now_ns());
   if (lane.l1.canary == 0 && !evidence.nothing_before)
@@ -122,8 +122,8 @@ void L1Markers::publish_frame_of_rest(uint32_t risc, const std::vector<uint32_t>
   ++dev.counters.frames;
 }
 
-// At the end of a visit: a buffer that has been begun is known by its first marker. A lane without one was therefore empty at the last
-// poll.
+// Called at the end of a visit: a buffer that has been begun is recognised by its first marker. A lane without one was therefore empty
+// at the last poll.
 Access L1Markers::note_begun_buffers() {
   for (uint32_t r = 0; r < core.tile.riscs; ++r) {
     LaneState& lane = core.lanes[r];

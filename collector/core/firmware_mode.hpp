@@ -20,13 +20,13 @@ class FirmwareMode : protected CorePart {
 
   // A host reset that no index and no count of launches shows.
   virtual bool shows_reset(const ControlSample&) const { return false; }
-  // Of buffers in L1, where no counter shows a host reset: those of before, a reset has cleared one, or firmware went on while they
-  // were read.
+  // The state of buffers in L1, where no counter shows a host reset: unchanged, cleared by a reset, or changed by firmware while
+  // they were read.
   enum class L1Check : uint8_t { stands, reset, moved_on };
   virtual card::Expected<L1Check> check_l1(const ControlSample&) { return L1Check::stands; }
   // What a reset caught under way may land before its epoch begins for the drain.
   virtual bool waits_until_reset_is_over() const { return true; }
-  // At the end of a visit: a buffer that has been begun is known by its first marker.
+  // Called at the end of a visit: a buffer that has been begun is recognised by its first marker.
   virtual card::Access note_begun_buffers() { return card::Access::ok; }
   // Copies buffers that are valid and not yet in the log, now and then: after a host reset nothing shows how much was valid.
   virtual card::Access keep_copies(uint64_t /*now_ns*/) { return card::Access::ok; }
@@ -39,12 +39,13 @@ class FirmwareMode : protected CorePart {
   virtual bool stored_in_l1(uint32_t /*risc*/) const { return false; }
   // No frame was pushed since the last proof: the core has not run.
   virtual card::Expected<bool> was_idle() = 0;
-  // After a host reset: delivers what L1 holds of the epoch that has ended, behind an interval where `across` has no proof.
+  // Called after a host reset: delivers what L1 holds of the epoch that has ended, behind an interval where `across` has no
+  // proof.
   using Across = std::array<std::optional<Proof>, device::kMaxRiscs>;
   virtual card::Access take_at_reset(const ControlSample&, const Across&) { return card::Access::ok; }
-  // At the end of collecting: delivers what no log holds.
+  // Called at the end of collecting: delivers what no log holds.
   virtual card::Access take_rest() { return card::Access::ok; }
-  // Likewise where L1 is other firmware's by now: from the copies.
+  // Does the same from the copies, if L1 belongs to other firmware by now.
   virtual void publish_copies() {}
 };
 

@@ -16,13 +16,13 @@ class QuietCheck : CorePart {
     Front front = Front::not_read;  // read before the sample
     ControlSample sample;
   };
-  // Where no frame of this epoch was delivered: is a later frame at the front of a log?
+  // If no frame of this epoch was delivered: reads whether a later frame is at the front of a log.
   card::Expected<Front> read_front();
   card::Access conclude(const Poll& poll);
   // Another core was reset, or this poll came late, and the core has no news.
   card::Access check_unseen_reset(Front front);
 
-  // Of the core's last launch, which L1 holds.
+  // The state of the core's last launch, which L1 holds.
   enum class LastRun : uint8_t { delivered, undelivered, open };
   card::Expected<LastRun> read_last_run();
   // A frame that is later than what was delivered is at the front of the lane's log.

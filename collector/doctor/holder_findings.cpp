@@ -10,7 +10,7 @@ namespace {
 
 using Processes = std::vector<const ProcessState*>;
 
-// Without observers, which hinder no process.
+// Observers are left out: they hinder no process.
 Processes holders_of(const MachineState& machine, const CardState& card) {
   Processes holders;
   for (const card::Opener& o : card.function.openers)

@@ -15,7 +15,7 @@ std::string shown(const std::string& name, const std::string& value) {
   return name + "=" + (value.size() > kLongestShown ? value.substr(0, kLongestShown) + "..." : value);
 }
 
-// For a shell. Names are those of the table; a value may be anything.
+// Writes an assignment for a shell. Names are those of the table; a value may be anything.
 std::string setting(const std::string& name, const std::string& value) {
   const bool plain =
       value.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+-") ==

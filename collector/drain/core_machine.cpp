@@ -141,7 +141,8 @@ bool CoreMachine::has_canary() const {
                      [](const LaneState& l) { return !l.canary.none(); });
 }
 
-// For cores that are polled rarely. A core that never delivered anything shows no reset, where others have.
+// Counts resets of cores that are polled rarely. A core that never delivered anything shows no reset, where others
+// have.
 void CoreMachine::count_resets(uint64_t before_ns, bool had_canary) const {
   if (!is_tensix() || core.polls.last_ns == before_ns) return;
   const bool in_time = !Polls::too_late(before_ns, core.polls.last_ns);

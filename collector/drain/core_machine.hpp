@@ -14,11 +14,11 @@ class CoreMachine : CorePart {
   card::Access visit(uint64_t now_ns, bool& news);
   // Is the firmware on the card still the one that was attached to?
   card::Access check_firmware();
-  // For one core at a time, if there is no other reason to check.
+  // The check is made for one core at a time, if there is no other reason to check.
   static constexpr uint64_t kCheckFirmwareEveryNs = 50'000'000;
 
-  // To be called at the end of collecting: delivers what no log holds; then closes the account. Cores that were not polled after
-  // `ended_ns` could not be read any more.
+  // Must be called at the end of collecting: delivers what no log holds; then closes the account. Cores that were not polled
+  // after `ended_ns` could not be read any more.
   card::Access take_rest();
   void end(bool card_vanished, uint64_t ended_ns, uint64_t now_ns);
   // Other firmware is on the card: takes what is in the logs behind what was delivered, and records an interval for every lane that

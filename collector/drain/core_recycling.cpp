@@ -78,7 +78,7 @@ CoreRecycle::Deps CoreRecycling::recycle_deps() {
   return {reader, dev.attachment, r.options.limits, ceiling_now, r.options.audit};
 }
 
-// At the end of a visit that found news.
+// Called at the end of a visit that found news.
 Access CoreRecycling::consider(const ControlSample& snap) {
   const double filled = fill(snap);
   dev.highest_fill = std::max(dev.highest_fill, filled);
@@ -210,7 +210,7 @@ void CoreRecycling::account_unresolved(uint32_t risc, const CoreRecycle& recycle
                        cycles_at(reader.now_ns()));
 }
 
-// Where the lanes stand is not known. What may be missing is an interval; nothing is written any more.
+// The places of the lanes are not known. What may be missing becomes an interval; nothing is written any more.
 void CoreRecycling::go_on_after_surprise(const CoreRecycle& recycle) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     if (!(recycle.cleared() >> r & 1)) continue;

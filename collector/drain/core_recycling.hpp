@@ -12,7 +12,7 @@ class CoreRecycling : CorePart {
  public:
   explicit CoreRecycling(const CorePart& part) : CorePart(part) {}
 
-  // At the end of a visit that found news.
+  // Called at the end of a visit that found news.
   card::Access consider(const ControlSample& snap);
   bool provisional_moved(const ControlSample& snap) const;
   void reopen();

@@ -82,7 +82,7 @@ void Delivery::accept(const Fetched& f, const uint64_t* slot, const ControlSampl
   LaneState& lane = *f.lane;
   const auto words = slot_words(slot, f.data_offset, f.words);
   const uint32_t landed = core.landing.landed()[f.risc];
-  // At the end of collecting nothing more is to come: words that have landed and are no frame never will be one.
+  // No more words come at the end of collecting: those that have landed and are no frame never will be one.
   const bool over = dev.last_chance && landed >= lane.cursor + f.words;
   const bool patience_over = over || lane.stuck.for_longer_than(kSatOutPatienceNs, now_ns);
   const bool ids_are_briscs = f.risc != 0 && kind().counts_launches;

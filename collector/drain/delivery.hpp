@@ -1,4 +1,5 @@
-// From announced words to a published chunk: fetched in one go, verified frame by frame, published or left for the next visit.
+// Makes a published chunk of announced words: fetches them in one go, verifies them frame by frame, publishes them or leaves
+// them for the next visit.
 #pragma once
 #include <span>
 #include <vector>

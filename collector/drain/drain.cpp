@@ -70,7 +70,7 @@ card::Transactions Drain::transactions() const {
   return t;
 }
 
-// Only between visits: during one, a slot of the ring is claimed for words.
+// Must be called between visits: during one, a slot of the ring is claimed for words.
 void Drain::report_losses() {
   for (const shm::LossRecord& record : unreported_losses_) publisher_.publish_loss(record);
   unreported_losses_.clear();

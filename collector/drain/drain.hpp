@@ -69,10 +69,10 @@ class Drain {
  public:
   Drain(std::unique_ptr<CardPort> port, const CardFacts& facts, const Attachment& attachment,
         Publisher& publisher, shm::SegmentWriter& segment, const DrainOptions& options, Carried carried = {});
-  // Through a card's windows, or as `logs` reads them.
+  // Reads through a card's windows, or as `logs` reads them.
   Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
         shm::SegmentWriter& segment, const DrainOptions& options, Carried carried = {});
-  // For the drain that follows this one, when its account is closed.
+  // What the drain that follows this one needs, when this one's account is closed.
   Carried carry() const;
 
   // Visits every core that is due at `now_ns` (all when `all`). `gone` ends collecting.
@@ -83,8 +83,8 @@ class Drain {
   // Once, at the end: records what is missing until then. Cores that were not examined after `ended_ns` (by the
   // attachment's clock) could not be read any more.
   void close_account(bool card_vanished, uint64_t ended_ns = 0);
-  // Likewise when firmware_changed(): takes what is in the logs behind what was delivered, and records an interval for every
-  // lane that may lack more. Intervals end now: what comes later is another workload's.
+  // Closes the account when firmware_changed(): takes what is in the logs behind what was delivered, and records an interval
+  // for every lane that may lack more. Intervals end now: what comes later is another workload's.
   void close_workload();
 
   // The firmware that was attached to is not on the card any more: its control vectors are another's, or cleared. No word was

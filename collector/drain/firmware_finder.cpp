@@ -16,7 +16,8 @@ constexpr uint32_t kIdWidthWords =
 
 }  // namespace
 
-// Where logs are, how large they are and how their words are to be read. Until all of it is known no word is delivered.
+// Finds where logs are, how large they are and how their words are to be read. Until all of it is known no word is
+// delivered.
 card::Expected<bool> FirmwareFinder::layout_known(const ControlSample& snap) {
   if (!dev.region_size.known()) {
     if (const Access a = dev.region_size.learn(reader, core.tile,
@@ -112,8 +113,8 @@ void FirmwareFinder::use_mode(device::Mode mode) {
     for (LaneState& lane : each.lanes) lane.lane.mode = dev.mode_of(each.tile);
 }
 
-// Of G1 firmware the front of a log proves how wide the ids are (id_width.hpp). Until then no word is delivered: an id that
-// was read in the wrong width cannot be withdrawn. The log of a core without a proof is read again when it has grown.
+// The front of a G1 log proves how wide the ids are (id_width.hpp). Until then no word is delivered: an id that was read in
+// the wrong width cannot be withdrawn. The log of a core without a proof is read again when it has grown.
 Access FirmwareFinder::settle_generation(const ControlSample& snap) {
   const unsigned generation = dev.attachment.layout->format.generation;
   const bool one_of_two = generation == device::kG1.generation || generation == device::kG1Narrow.generation;

@@ -14,7 +14,7 @@ class FirmwareFinder : CorePart {
 
   // `urgent`: something ran.
   card::Access settle_mode(uint64_t now_ns, bool urgent);
-  // Where logs are, how large they are and how their words are to be read.
+  // True: it is known where logs are, how large they are and how their words are to be read.
   card::Expected<bool> layout_known(const ControlSample& snap);
 
  private:

@@ -24,8 +24,8 @@ Access LaneRecovery::recover(uint32_t risc, const ControlSample& snap, Recovered
   const bool accumulates = kind().accumulates;
   evidence.nothing_announced =
       seen <= lane.cursor && new_end <= lane.cursor && !lane.digest.known && !accumulates;
-  // Without a time to compare, older bytes cannot be distinguished from lost ones. Accumulating firmware stores nothing in
-  // the middle of a frame, so what is later than the begin of collecting is its.
+  // If there is no time to compare, older bytes cannot be distinguished from lost ones. Accumulating firmware stores
+  // nothing in the middle of a frame, so what is later than the begin of collecting is its.
   const bool timeless = !lane.digest.known && !InMode(*this)->stored_in_l1(risc);
   if (timeless && accumulates) evidence.nothing_announced = seen == 0 && new_end == 0;
   if (!dev.region_size.known() || evidence.nothing_announced || timeless) return Access::ok;
@@ -77,8 +77,9 @@ bool LaneRecovery::never_showed_any(uint32_t risc, const ControlSample& snap) co
          !kind().accumulates;
 }
 
-// Of such a lane. What came and was reset since the last poll is at the front of its log; what an earlier session left there is
-// recognised by its time. A frame may also be the new epoch's first one: then it has overwritten what was there before.
+// Used for such a lane. What came and was reset since the last poll is at the front of its log; what an earlier session left
+// there is recognised by its time. A frame may also be the new epoch's first one: then it has overwritten what was there
+// before.
 card::Expected<bool> LaneRecovery::nothing_at_front(uint32_t risc) {
   if (!dev.region_size.known() || !kind().counts_launches) return true;
   const auto waits = QuietCheck(*this).frame_waits_at_front(risc, QuietCheck::FrontKinds::all);
@@ -86,7 +87,7 @@ card::Expected<bool> LaneRecovery::nothing_at_front(uint32_t risc) {
   return !*waits;
 }
 
-// Behind the new end of the log: the first frame that is later than what was delivered.
+// Finds, behind the new end of the log, the first frame that is later than what was delivered.
 card::Expected<LaneRecovery::Survivor> LaneRecovery::find_survivor(uint32_t risc, uint32_t from) {
   const LaneState& lane = core.lanes[risc];
   Survivor survivor;

@@ -26,8 +26,8 @@ class LaneRecovery : CorePart {
     bool piece_too_short = false;    // of what was read last: it ends within the first frame that has times
     std::optional<uint64_t> begins;  // markers may be missing in front of this; none: no frame was taken
     std::optional<uint64_t> begins_with;  // time of the only first marker that its first frame may have
-    // Of what comes first: is not at the cursor; an epoch may have begun and ended in front of it; its buffer in L1 was
-    // restarted.
+    // About the frame that comes first: it is not at the cursor; an epoch may have begun and ended in front of it; its
+    // buffer in L1 was restarted.
     bool behind_gap = false, out_of_sight = false, l1_restarted = false;
     bool older_behind = false;               // there no word is newer than what was taken
     std::optional<uint32_t> sat_out_launch;  // its host id, if one is there

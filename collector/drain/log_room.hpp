@@ -9,7 +9,7 @@ class LogRoomCheck : CorePart {
  public:
   explicit LogRoomCheck(const CorePart& part) : CorePart(part) {}
 
-  // By RISC: of the last frame that was delivered before this visit.
+  // For each RISC the time of the last frame that was delivered before this visit.
   using LastTimes = std::array<uint64_t, device::kMaxRiscs>;
   card::Access account(const ControlSample& snap, const LastTimes& before);
   // Counted for a few visits only, so that their frames may still come.

@@ -40,7 +40,7 @@ bool LaneRecovery::is_older(const LaneState& lane, std::span<const uint32_t> wor
          !markers::detail::head_is_fresh(words, 0, lane.lane, lane.digest);
 }
 
-// Where no frame with a time follows at word `pos`: goes over one of a launch that the RISC sat out. True: another frame may follow
+// If no frame with a time follows at word `pos`: passes one of a launch that the RISC sat out. True: another frame may follow
 // behind it, since an index is the end of a frame.
 bool LaneRecovery::passes_sat_out(const LaneState& lane, std::span<const uint32_t> seen, uint32_t announced,
                                   uint32_t& pos, Chain& chain) {
@@ -123,7 +123,7 @@ uint32_t LaneRecovery::walk_chain(uint32_t risc, std::span<const uint32_t> seen,
     length = pos;
     lane.digest = walked;
   }
-  // Of a frame that the log had no room for it takes the guaranteed words; sums behind them may be older.
+  // If the log had no room for a frame, the guaranteed words of it are taken; sums behind them may be older.
   if (!last_is_roomy && length > announced)
     length = last_begins +
              static_cast<uint32_t>(markers::without_sums(seen.subspan(last_begins, length - last_begins)));
@@ -181,7 +181,7 @@ Access LaneRecovery::publish_chain(uint32_t risc, Chain& chain) {
     publisher.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
                             chunk_core(core.runs.counter, now->read_time_ns, shm::kRecovered), {&span, 1});
     dev.counters.recovered_words += length;
-    // Which runs were dropped stood in a word that the reset has cleared.
+    // The word that showed which runs were dropped was cleared by the reset.
     core.account.room(risc, prove_room({.fits_any = !chain.full_since}), chain.full_since.value_or(0), 0);
     front_words = std::min(length, Canary::kWords);
     std::copy_n(seen.begin() + (length - front_words), front_words, front.begin());

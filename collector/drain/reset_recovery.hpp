@@ -1,5 +1,5 @@
-// What the host rewound over is still in DRAM until new frames overwrite it from the front. Takes back what can be proven to follow the
-// last delivered frame, and accounts for the rest.
+// Recovers what a host reset rewound over, which is still in DRAM until new frames overwrite it from the front. Delivers what can be
+// proven to follow the last delivered frame, and accounts for the rest.
 #pragma once
 #include "collector/core/firmware_mode.hpp"
 
@@ -13,7 +13,7 @@ class ResetRecovery : CorePart {
   card::Access begin_epoch();
   // Words behind the cursors, as far as the indices of `snap`, which are the new epoch's, have not reached them.
   card::Access take_what_was_reset(const ControlSample& snap);
-  // That nothing of a lane is missing, once that was done.
+  // Proves, once that was done, that nothing of a lane is missing.
   FirmwareMode::Across prove_reset(bool in_time, bool idle) const;
 
  private:

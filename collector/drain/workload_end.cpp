@@ -57,9 +57,9 @@ Access CoreMachine::take_rest() {
   return a;
 }
 
-// Of a lane that never showed anything nothing is missing where the last poll that found nothing new was in time.
+// A lane that never showed anything has nothing missing if the last poll that found nothing new was in time.
 void CoreMachine::end(bool card_vanished, uint64_t ended_ns, uint64_t now_ns) {
-  // Where the mode is not known, nothing shows what L1 held.
+  // If the mode is not known, nothing shows what L1 held.
   const bool out_of_sight =
       Polls::too_late(core.polls.caught_up_ns, now_ns) || (!dev.mode_known && may_accumulate());
   if (card_vanished) InMode(*this)->publish_copies();

@@ -15,15 +15,15 @@ struct Tick {
 // `most` steps long. Labels of one axis have equal decimals.
 std::vector<Tick> number_ticks(double low, double high, int most);
 std::vector<Tick> duration_ticks(double low_ns, double high_ns, int most);  // all in the unit of the largest
-// For logarithmic axes: 1, 2 and 5 times powers of ten, or powers of ten alone where those would be more than
-// `most`.
+// The steps of a logarithmic axis: 1, 2 and 5 times powers of ten, or powers of ten alone where those would be more
+// than `most`.
 std::vector<double> log_steps(double low, double high, int most);
 std::vector<Tick> log_number_ticks(double low, double high, int most);
 std::vector<Tick> log_duration_ticks(double low_ns, double high_ns, int most);
 
 enum class Scale { linear, logarithmic };
 
-// Where values low..high are between two coordinates of the figure. A logarithmic axis takes positive values.
+// Maps values low..high to positions between two coordinates of the figure. A logarithmic axis takes positive values.
 class Axis {
  public:
   Axis(double low, double high, double from, double to, Scale scale = Scale::linear);

@@ -5,7 +5,7 @@
 
 namespace ttc::draw {
 
-// Of firmware zones, as Tenstorrent's fork of Tracy gives them to a processor (tenstorrent/tracy
+// The colours of firmware zones that Tenstorrent's fork of Tracy gives to a processor (tenstorrent/tracy
 // TracyTTDeviceData.hpp). Kernel zones have three quarters of it.
 constexpr uint32_t colour_of_processor(std::string_view processor) {
   if (processor == "BRISC") return 0xee9a00;
@@ -22,7 +22,7 @@ constexpr uint32_t darker(uint32_t rgb) {
 
 inline constexpr uint32_t kProfilerColour = 0xcd4f39, kDispatchColour = 0x9370db, kUserColour = 0x66a061,
                           kEventColour = 0xd4af37, kProgramColour = 0x5b8ff9;
-// Of the workload's host side: zones of threads, locks that are held and waited for, frames.
+// The colours of the workload's host side: zones of threads, locks that are held and waited for, frames.
 inline constexpr uint32_t kHostColour = 0x8fa9c4, kLockColour = 0xb58db6, kWaitColour = 0xe8833a,
                           kFrameColour = 0xa9b665;
 inline constexpr uint32_t kLossColour = 0xff2020;  // and of zones without a partner

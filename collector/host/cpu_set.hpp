@@ -13,7 +13,7 @@ using CpuSet = std::set<unsigned>;
 std::optional<CpuSet> parse_cpus(std::string_view list);
 std::string to_string(const CpuSet& cpus);
 
-// Those this process may run on: what cpusets and its own affinity leave it.
+// The CPUs on which this process may run: what cpusets and its own affinity leave it.
 CpuSet allowed_cpus();
 // Applies to the calling thread. False when the kernel refuses (none of them may be used).
 bool run_on(const CpuSet& cpus);

@@ -17,7 +17,8 @@ struct WorkloadThread {
   bool running = false;
   unsigned cpu = 0;  // on which it ran when it was last read
 };
-// Of a process; none when it is gone, not readable for this user, or `pid` is 0. `proc`: where procfs is mounted.
+// The threads of a process; none when it has ended, is not readable for this user, or `pid` is 0. `proc`: where
+// procfs is mounted.
 std::vector<WorkloadThread> threads_of(int pid, const std::string& proc = "/proc");
 
 struct CpuChoice {
@@ -32,8 +33,8 @@ struct HostFit {
   CpuChoice cpus;
   int memory_node = -1;  // for the ring; -1: anywhere
 };
-// For a card of this node, whose CPUs sysfs lists so. A node of -1 is not known: its list then names every CPU
-// of the machine and is ignored.
+// The fit for a card of this node, whose CPUs sysfs lists so. A node of -1 is not known: its list then names every
+// CPU of the machine and is ignored.
 HostFit fit_for(int numa_node, const std::string& local_cpus, const CpuSet& allowed,
                 const std::vector<WorkloadThread>& workload);
 

@@ -1,4 +1,4 @@
-// Where a card sits in this machine: its function on the PCI bus, if it has one.
+// The place of a card in this machine: its function on the PCI bus, if it has one.
 #pragma once
 #include <optional>
 #include <span>

@@ -34,15 +34,16 @@ struct Watchdog {
   uint64_t pause_ns = 10'000'000'000;
 };
 
-// Of the whole process, also what it will map. To be done before cards are attached to: where a ring is mapped already it takes some
-// milliseconds, more than a poll deadline.
+// Locks the memory of the whole process, also what it will map. It must be done before cards are attached to: where a ring is mapped
+// already it takes some milliseconds, more than a poll deadline.
 struct MemoryLock {
   bool locked = false;
   std::string lacks;  // why not, a sentence part
 };
 MemoryLock lock_memory();
 
-// Of the thread that makes it, calls it and destroys it. The thread has its former scheduling afterwards; memory stays locked.
+// Applies to the thread that makes it, calls it and destroys it. The thread has its former scheduling afterwards; memory stays
+// locked.
 class RealTime {
  public:
   static constexpr int kPriority =

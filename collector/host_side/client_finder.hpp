@@ -23,7 +23,7 @@ class ClientFinder {
   // `proc`: where procfs is mounted.
   explicit ClientFinder(pid_t ancestor, std::string proc = "/proc")
       : ancestor_(ancestor), proc_(std::move(proc)), sockets_(proc_) {}
-  // Those that were not given before. A socket of another tree is examined once.
+  // Returns the clients that were not returned before. A socket of another tree is examined once.
   std::vector<TracyClient> look();
 
  private:

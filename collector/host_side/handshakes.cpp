@@ -44,7 +44,7 @@ class File {
   int fd_;
 };
 
-// Of a segment of notes, foreign bytes: each is a head, a name and a description, padded to 4.
+// Reads a segment of notes (foreign bytes): each is a head, a name and a description, padded to 4.
 std::string build_id_in(const std::vector<char>& notes) {
   const auto padded = [](size_t bytes) { return (bytes + 3) & ~size_t{3}; };
   for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {

@@ -31,7 +31,7 @@ struct ProcessFiles {
   std::vector<std::string> objects;  // that it has mapped as code, those named after Tracy first
 };
 ProcessFiles files_of_process(pid_t pid, const std::string& proc = "/proc");
-// For a process with a client; no value if no file with a build id holds a client.
+// The handshake of a process with a client; no value if no file with a build id holds a client.
 std::optional<Handshake> handshake_of(const ProcessFiles& files, uint32_t protocol);
 
 // The file; empty where neither variable is set.

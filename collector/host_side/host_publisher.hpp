@@ -17,7 +17,7 @@
 
 namespace ttc::collect {
 
-// Of one process, what was collected since it was last published.
+// What was collected of one process since it was last published.
 struct HostBatch {
   HostChunkHead head;      // version, process, pid, init_begin, timer_mul, protocol
   bool raw_clock = false;  // its ticks are nanoseconds of CLOCK_MONOTONIC_RAW
@@ -37,14 +37,14 @@ class HostPublisher {
   HostPublisher(const HostPublisher&) = delete;
   HostPublisher& operator=(const HostPublisher&) = delete;
 
-  // Before anything is published.
+  // Must be called before anything is published.
   void record_into(std::shared_ptr<ChunkFeed> feed) { feed_ = std::move(feed); }
   uint32_t next_process();
   void publish(HostBatch& batch);  // and empties it
   void end();
   uint64_t session() const { return segment_.session(); }
   const std::string& live_name() const { return live_name_; }
-  // Not in the capture, because more came than it took. After end().
+  // Valid after end(): events that are not in the capture, because more came than it took.
   uint64_t events_not_recorded() const { return not_recorded_; }
   uint64_t names_not_recorded() const { return names_not_recorded_; }
 

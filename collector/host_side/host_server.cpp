@@ -129,7 +129,7 @@ class HostServer::Connection {
         const ExchangeState now = exchange.receive(std::span(bytes).first(static_cast<size_t>(n)));
         if (now == ExchangeState::frames || now == ExchangeState::ended) welcomed(exchange);
         open = socket.send_all(exchange.to_send());
-        // After `ended` the client closes: to close first would take the last query from it.
+        // The client closes after `ended`: to close first would take the last query from it.
         if (now == ExchangeState::mismatch || now == ExchangeState::refused || now == ExchangeState::broken)
           open = false;
       }

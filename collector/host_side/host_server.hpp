@@ -50,7 +50,7 @@ class HostServer {
   void end();
   // Processes so far whose protocol is not supported.
   std::vector<pid_t> not_understood();
-  // After end().
+  // Valid after end().
   const std::vector<HostClientResult>& results() const { return results_; }
   std::string failure() const { return failure_; }  // of making the segment
   const HostPublisher* publisher() const { return publisher_.get(); }

@@ -26,7 +26,7 @@ constexpr int kSocketBuffer = 4 << 20;
 constexpr int kMostARound = 16384;
 constexpr size_t kMarkBatch = 64u << 10;
 
-// Of the abstract namespace: it goes with its process, and no file system is needed.
+// The address is in the abstract namespace: it ends with its process, and no file system is needed.
 socklen_t address_of(const std::string& name, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;

@@ -42,7 +42,8 @@ struct Mark {
 };
 // No value if it is no mark.
 std::optional<Mark> parse_mark(std::string_view datagram);
-// As tt-metal's signposts: back-tick, TT_SIGNPOST: text, back-tick. What would end it early is replaced.
+// The text has the form of tt-metal's signposts: back-tick, TT_SIGNPOST: text, back-tick. What would end it early is
+// replaced.
 std::string signpost_of(const Mark& mark);
 
 class MarkListener {
@@ -62,7 +63,7 @@ class MarkListener {
   std::string loss_path() const { return lost_.path(); }  // kMarkLossVariable; empty: losses are not counted
   // Marks that were never received. After end().
   const std::vector<MarkLoss>& losses() const { return losses_; }
-  // By process: Python zones that it could not send. After end().
+  // Valid after end(): for each process the number of Python zones that it could not send.
   const std::map<uint64_t, uint64_t>& zones_missing() const { return zones_missing_; }
 
  private:

@@ -4,7 +4,7 @@
 
 namespace ttc::collect {
 
-// On stdout. Throws card::InventoryError.
+// Prints the list on stdout. Throws card::InventoryError.
 void list(bool as_json, const card::SystemRoots& roots);
 void clean();  // removes what no running collector holds, and prints what it removed
 

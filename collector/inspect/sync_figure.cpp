@@ -48,7 +48,7 @@ std::vector<Bit> bits_of(const SyncResult& r) {
   return bits;
 }
 
-// Where the clock moves there are thousands: those of one column become one.
+// While the clock moves there are thousands of bits: those of one column become one.
 std::vector<Bit> columns_of(const std::vector<Bit>& bits) {
   if (bits.size() <= kMostBits) return bits;
   const double width = (bits.back().to_ns - bits.front().from_ns) / kMostBits;

@@ -61,7 +61,7 @@ void wait_until(uint64_t monotonic_ns) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);  // a signal ends it, as it should
 }
 
-// Where `share` of the total weight is reached.
+// The value at which `share` of the total weight is reached.
 double percentile(const std::vector<std::pair<double, double>>& sorted, double total, double share) {
   double sum = 0;
   for (const auto& [value, weight] : sorted)

@@ -32,7 +32,7 @@ struct SyncResult {
   bool vanished = false;
 };
 
-// Until the time is over or a signal (INT, TERM) comes. Throws DeviceListError, card::OpenError.
+// Runs until the time is over or a signal (INT, TERM) comes. Throws DeviceListError, card::OpenError.
 std::vector<SyncResult> sync(const SyncOptions& options);
 
 // What is known of a result.

@@ -23,7 +23,7 @@ class LogReader {
 };
 
 std::unique_ptr<LogReader> window_log_reader(card::Card& card);
-// For cards whose memory is a readable descriptor.
+// Reads cards whose memory is a readable descriptor.
 std::unique_ptr<LogReader> descriptor_log_reader(card::Card& card, EventLoop& loop);
 
 }  // namespace ttc::collect

@@ -34,7 +34,8 @@ class ChunkGaps {
   // from its first gap on.
   void broke_off();
 
-  // After broke_off(): its records may be incomplete, so that none covers a lane's interval without an end.
+  // Valid after broke_off(): the session's records may be incomplete, so that none covers a lane's interval without
+  // an end.
   bool unsure(uint64_t session) const;
 
   // Sessions of which chunks came, and not the last one: the stream is a part of a run.
@@ -45,7 +46,7 @@ class ChunkGaps {
   uint64_t missing_words() const { return missing_words_; }
 
  private:
-  // Where the latest span of a lane's log ends.
+  // The end of the latest span of a lane's log.
   struct LogEnd {
     uint32_t epoch = 0;
     uint32_t next_word = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kLargestRing = uint64_t{1} << 31;
 
-// As UTC, to a millisecond: by what both clocks show now.
+// The time as UTC, to a millisecond, by what both clocks show now.
 std::string utc_of_raw(uint64_t raw_ns) {
   const uint64_t now_raw = raw_now_ns();
   const uint64_t at = before(host_clock_ns(CLOCK_REALTIME), now_raw > raw_ns ? now_raw - raw_ns : 0);

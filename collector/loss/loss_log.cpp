@@ -18,7 +18,7 @@ uint32_t LossLog::key(const Where& w, shm::LossCause cause) {
          static_cast<uint32_t>(cause);
 }
 
-// To the lane's last interval, or as one of its own.
+// Adds to the lane's last interval, or begins a new one.
 shm::LossRecord& LossLog::add(shm::LossRecord loss) {
   loss.id = intervals_.size();
   if (const auto into = merge_.joins(0, loss)) {

@@ -10,7 +10,8 @@
 namespace ttc::program {
 namespace {
 
-// For valid JSON: control characters below U+0020 are line ends of the layout there, all others are in strings.
+// `text` must be valid JSON: control characters below U+0020 are line ends of the layout there, all others are in
+// strings.
 std::string for_terminals(std::string text) {
   const auto plain = [](char c) { return static_cast<unsigned char>(c) < 0x7f; };
   if (std::all_of(text.begin(), text.end(), plain)) return text;

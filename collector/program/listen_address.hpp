@@ -1,4 +1,4 @@
-// Where a program is to listen: [ADDR:]PORT.
+// The address at which a program listens: [ADDR:]PORT.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ struct ListenAddress {
 // No value if `text` is no address.
 std::optional<ListenAddress> parse_listen(const std::string& text);
 
-// For CLI::Option::check: the error as a sentence, or an empty string.
+// A check for CLI::Option::check: returns the error as a sentence, or an empty string.
 std::string check_listen(const std::string& text);
 
 }  // namespace ttc::program

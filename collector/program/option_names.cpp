@@ -18,7 +18,7 @@ std::string meant(const std::string& near, const std::string& otherwise) {
   return "; " + (near.empty() ? otherwise : "did you mean " + near + "?");
 }
 
-// With the name of the command that it belongs to.
+// The name begins with the command that the option belongs to.
 std::string full_name(const CLI::App& app) {
   return app.get_parent() ? full_name(*app.get_parent()) + " " + app.get_name() : app.get_name();
 }

@@ -13,7 +13,7 @@ namespace ttc::program {
 
 enum class Letters { exact, any_case };
 
-// For CLI::Option::check(): what else is given is refused, with the name that is near.
+// A check for CLI::Option::check(): refuses any other value, with the name that is near.
 CLI::Validator one_of(const std::vector<std::string>& names, Letters letters = Letters::exact);
 
 // The option of `app` that `name`, with its --, was probably meant to be; empty: none is near.

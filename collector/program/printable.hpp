@@ -13,7 +13,7 @@ bool obeyed_by_terminals(char32_t point);
 // rest stays.
 std::string printable(std::string_view text);
 
-// Likewise of text of many lines: its line ends and tabs stay.
+// Does the same for text of many lines: its line ends and tabs stay.
 std::string printable_lines(std::string_view text);
 
 }  // namespace ttc::program

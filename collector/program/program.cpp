@@ -58,7 +58,7 @@ void check_given(const CLI::App& app) {
 
 constexpr char kNoMemory[] = ": there is not enough memory\n";
 
-// Without memory: neither text is made nor a stream used.
+// Uses no memory: neither text is made nor a stream used.
 int say_no_memory(const char* name) {
   iovec parts[] = {{const_cast<char*>(name), std::strlen(name)},
                    {const_cast<char*>(kNoMemory), sizeof kNoMemory - 1}};
@@ -117,7 +117,8 @@ bool is_without_memory() {
   terminate_before = std::set_terminate(end_without_memory);
 }
 
-// From here on the sentence has `name` in front, and memory is kept back for what runs while an exception is on its way.
+// After this call the sentence has `name` in front, and memory is kept back for what runs while an exception is on its
+// way.
 void expect_memory_to_end(const char* name) {
   running = name;
   for (std::atomic<void*>& reserve : reserves)

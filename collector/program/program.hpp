@@ -29,7 +29,7 @@ struct UsageError : std::runtime_error {
 // "<name>: <sentence>" on stderr, printable. Gives `code`.
 int say(const Program& program, int code, std::string_view sentence);
 
-// Likewise of text of several lines of ours: its line ends stay.
+// Does the same for our own text of several lines: its line ends stay.
 void say_lines(const Program& program, std::string_view lines);
 
 // The command line of `program`, with --help, --version and --option-table. It is made and destroyed by program.cpp alone: a source that

@@ -22,8 +22,8 @@ struct ParsedUnits {
 ParsedUnits parse_duration(std::string_view text);
 ParsedUnits parse_size(std::string_view text);
 
-// For interfaces that take milliseconds: rounded up, so that a duration above 0 stays above 0; the most they
-// hold where it is longer.
+// Used by interfaces that take milliseconds: rounded up, so that a duration above 0 stays above 0; a longer one
+// becomes the most that they hold.
 unsigned milliseconds_of(uint64_t nanoseconds);
 
 }  // namespace ttc::program

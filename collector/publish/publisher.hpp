@@ -38,7 +38,7 @@ class Publisher {
     uint32_t log_end = 0;  // behind its last word in the log as it is now; 0: not in the log
   };
 
-  // For the chunks that follow.
+  // Applies to the chunks that follow.
   void set_generation(uint8_t generation) { generation_ = generation; }
 
   // Bytes in front of the first span's words, for up to 5 spans.

@@ -12,7 +12,7 @@
 
 namespace ttc::collect {
 
-// Without finish(), also if the constructor throws, no output is left.
+// If finish() is not called, or the constructor throws, no output is left.
 class CaptureCopy {
  public:
   // `cause`: of chunks that are missing among those that will be added. `open`: none: open_capture_disk. Throws

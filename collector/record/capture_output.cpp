@@ -196,7 +196,7 @@ bool CaptureOutput::rotation_due(uint64_t more_bytes, uint64_t now_ns) const {
           (bounds_.rotate_ns && passed(file_.opened_ns, now_ns) >= bounds_.rotate_ns));
 }
 
-// Where the next file cannot be begun, this one is written on.
+// If the next file cannot be begun, this one is continued.
 void CaptureOutput::rotate(const Ended& ended, uint64_t now_ns) {
   if (now_ns < try_again_ns_) return;
   wait_all(ended);
@@ -299,7 +299,7 @@ void CaptureOutput::add_losses(ChunkBatch& to) const {
   }
 }
 
-// With what is remembered in front, where a file begins. False: they are not in the file.
+// At the beginning of a file the facts that are kept are put in front. False: the facts are not in the file.
 bool CaptureOutput::put_facts(const ChunkBatch& facts) {
   ChunkBatch all;
   if (file_.index.empty()) {

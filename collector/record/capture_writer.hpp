@@ -69,11 +69,11 @@ class CaptureWriter {
   CaptureWriter(const CaptureOptions& options, uint64_t session);
   ~CaptureWriter();
 
-  // Before the segment's first chunk is published. Throws shm::SegmentError.
+  // Must be called before the segment's first chunk is published. Throws shm::SegmentError.
   const Track& add(const std::string& live_name);
   // Chunks that no ring has. The feed is ended by its sender, and before finish().
   void add(std::shared_ptr<ChunkFeed> feed);
-  // After every segment was ended: writes what is left, syncs, closes.
+  // Must be called after every segment was ended: writes what is left, syncs, closes.
   void finish();
 
   // While it runs, too.
@@ -81,7 +81,7 @@ class CaptureWriter {
   uint64_t file_bytes() const { return file_bytes_.load(std::memory_order_relaxed); }
   std::vector<shm::LossRecord> lost(uint64_t session) const { return drops_.records(session); }
 
-  // After finish().
+  // Valid after finish().
   std::string error() const;
   std::string backend() const { return how_; }
   const std::vector<std::string>& remarks() const { return output_->remarks(); }

@@ -48,8 +48,8 @@ class FlightRecorder {
   // `workload_pid`: 0: not known, then no trigger fires at its exit. Throws shm::SegmentError.
   void add(const std::string& live_name, int workload_pid);
   void ask(const std::string& why);  // from any thread; bound by no rate
-  // After every segment was ended: a recording that is due is written. Where the exit of workloads triggers one,
-  // it is waited for so long: a card may go before the process that it belongs to.
+  // Must be called after every segment was ended: writes a recording that is due. If the exit of workloads triggers
+  // one, it is waited for that long: a card may be gone before the process that it belongs to.
   void finish(uint64_t await_exit_ns = 0);
 
   const std::vector<FlightRecording>& recordings() const { return recordings_; }  // after finish()

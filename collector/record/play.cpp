@@ -60,7 +60,7 @@ class Player {
   }
 
  private:
-  // Until it is this chunk's time. False: it is to stop.
+  // Waits until it is this chunk's time. False: it is to stop.
   bool wait_for(const shm::ChunkHeader& h) {
     const auto asked = [this] { return options_.stop && options_.stop(); };
     if (options_.speed <= 0 || h.kind != ChunkKind::device_words) return !asked();

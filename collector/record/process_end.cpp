@@ -10,7 +10,7 @@
 namespace ttc::collect {
 
 ProcessEnd::ProcessEnd(int pid) : pid_(pid) {
-  // Not by <sys/pidfd.h>: that of Debian 12 cannot be linked to from C++.
+  // <sys/pidfd.h> is not used: that of Debian 12 cannot be linked to from C++.
   if (pid_ > 0) fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
 }
 

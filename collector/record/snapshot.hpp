@@ -26,7 +26,7 @@ struct SnapshotResult {
   std::vector<std::string> late;  // where no bound was given: sentences on what the rings held no more
 };
 
-// Of collectors that live or have left their rings. Throws shm::SegmentError, CaptureError.
+// Takes a snapshot of collectors that are running or have left their rings. Throws shm::SegmentError, CaptureError.
 SnapshotResult take_snapshot(const std::vector<std::string>& live_names, const std::string& path,
                              const SnapshotOptions& options);
 

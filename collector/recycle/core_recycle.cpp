@@ -246,7 +246,7 @@ FrameRange CoreRecycle::allowed(uint32_t r) const {
   const int64_t taken = static_cast<int64_t>(lane.frames) - *lane.ahead;
   return {counts_.runs_before - taken, counts_.most() - taken};
 }
-// Those of them that came after before_.
+// The number of these frames that came after before_.
 FrameRange CoreRecycle::crossing() const {
   return {counts_.runs_before - before_.most(), counts_.most() - before_.runs_before};
 }

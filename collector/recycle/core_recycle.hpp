@@ -16,7 +16,7 @@
 
 namespace ttc::collect {
 
-// Where the numbers are from: RECYCLE.md.
+// RECYCLE.md has the sources of the numbers.
 struct RecycleLimits {
   uint64_t grace_ns = 1'000'000;       // a posted write has landed
   uint64_t store_within_ns = 50'000;   // of the control sample it rests on

@@ -35,8 +35,8 @@ class Resolving {
     seen_ = announced->frames.size();
     const Chain old = open_chain(*announced);
     if (pushed_early_behind(old)) return {};
-    // Where the new lap has come to the old place, the words there are the lap's, and its last frame may begin just where the
-    // old place does. That some run came before the zero then shows in the count alone, so there it must be used up.
+    // If the new lap has come to the old place, the words there are the lap's, and its last frame may begin just where the
+    // old place does. That some run came before the zero then shows in the count alone, so there the count must be used up.
     const size_t proven = std::max(seen_, frames_with_time(old));
     const bool in_lap = c_.index_after > c_.pos && old.end(old.frames.size()) <= c_.index_after;
     for (size_t j = in_lap ? seen_ : proven; j <= old.frames.size(); ++j) {
@@ -48,8 +48,8 @@ class Resolving {
         add(j == seen_ ? Verdict::front : Verdict::after_front, old, j, {&*lap}, c_.index_after);
     }
     all_counted_ = false;
-    // There the log continues behind the index, and the hole's old bytes may look like frames without a time.
-    // Where a lap has run over the old place, its own frames stand there: then the front shows more than the torn frame.
+    // In a torn lane the log continues behind the index, and the hole's old bytes may look like frames without a time.
+    // If a lap has run over the old place, its own frames are there: then the front shows more than the torn frame.
     for (size_t j = proven; j <= old.frames.size() && c_.index_after > c_.index_before; ++j) add_torn(old, j);
     if (c_.index_after > c_.index_before && !new_at_front(0, c_.digest)) add_whole(Verdict::lost_write);
     return std::move(found_);
@@ -190,7 +190,7 @@ class Resolving {
       if (chain.end(n) == word) return n;
     return std::nullopt;
   }
-  // Up to the last frame that a time of its own proves to be new.
+  // Counts up to the last frame that a time of its own proves to be new.
   static size_t frames_with_time(const Chain& chain) {
     size_t n = chain.frames.size();
     while (n > 0 && chain.frames[n - 1].sat_out) --n;

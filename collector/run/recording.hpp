@@ -23,9 +23,10 @@ class Recording {
   std::shared_ptr<ChunkFeed> feed_of(const std::string& live_name, uint64_t session);
   // Segments of `writer` that are not recorded yet; how many of its there are in all. Throws CaptureError.
   size_t follow(pid_t writer);
-  // Before the writer is started: what is there now is of others, whatever number its process had.
+  // Must be called before the writer is started: what is there now belongs to others, whatever number its process
+  // had.
   void ignore_present();
-  // After every writer ended. Why the file is not whole, empty when it is.
+  // Must be called after every writer ended. Returns why the file is not whole, empty when it is.
   std::string finish();
   // Removes the segments. To be called after finish() returned no error, and when no writer holds them any more: the
   // file then has all of their chunks.

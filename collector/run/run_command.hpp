@@ -25,8 +25,8 @@ class RunCommand {
   ~RunCommand();
   // What the command line is without the workload's words, which follow `run` and its options, or "--".
   std::vector<char*> without_workload(int argc, char** argv);
-  // When it was given: the workload's exit code once it started, 126 and 127 as a shell has them. 2 wrong usage.
-  // With --strict-exit, where the workload gave 0: 3 to 8 as of the collector, 5 and 6 of outputs.
+  // The exit code, if the subcommand was given: the workload's once it started, 126 and 127 as a shell has them, 2 for wrong usage.
+  // With --strict-exit, where the workload returned 0: 3 to 8 as of the collector, 5 and 6 of outputs.
   std::optional<int> run();
 
  private:

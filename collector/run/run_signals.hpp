@@ -5,7 +5,7 @@
 
 namespace ttc::collect {
 
-// Of collecting, by `kill`: SIGRTMIN+1 and SIGRTMIN+2.
+// The signals that start and stop collecting, by `kill`: SIGRTMIN+1 and SIGRTMIN+2.
 int start_signal();
 int stop_signal();
 

@@ -183,12 +183,13 @@ class RunSession {
       if (reported_waiting_.insert(pid).second) say(sentence_of_waiting(pid));
   }
 
-  // Where our package ttcollect is; empty: nowhere.
+  // The folder of our package ttcollect; empty: there is none.
   static fs::path python_modules() {
     std::error_code none;
     const fs::path programs = fs::read_symlink("/proc/self/exe", none).parent_path();
     if (none) return {};
-    // Of a build, of an installation: neither holds other modules that would hide the workload's own.
+    // The folder of a build, then that of an installation: neither holds other modules that would hide the workload's
+    // own.
     for (const fs::path& modules : {programs / "python", programs.parent_path() / "lib/ttcollect/python"})
       if (fs::exists(modules / "ttcollect", none)) return modules;
     return {};
@@ -214,7 +215,7 @@ class RunSession {
           (modules.empty() ? std::string() : ", adds " + modules.string() + " to PYTHONPATH"));
   }
 
-  // From the listener's thread.
+  // Called from the listener's thread.
   void hear(const Mark& mark) {
     const auto is = [&](const std::optional<uint64_t>& step, const char* what) {
       return step && mark.text == "step_" + std::to_string(*step) + what;
@@ -271,7 +272,8 @@ class RunSession {
       say(s);
   }
 
-  // For --paused and --range: the requested part, and the workload with it, may be over before a card is attached to.
+  // Used with --paused and --range: the requested part, and the workload with it, may be over before a card is
+  // attached to.
   void finish_window() {
     if (start_asked_) start_collecting();  // by a mark that came last
     const auto breaks_off = [](int number) { return number != SIGCHLD; };

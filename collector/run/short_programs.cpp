@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As execvp finds it; empty: it is not there.
+// Finds a program as execvp does; empty: there is none.
 std::string found(const std::string& word, const std::string& path) {
   std::error_code none;
   if (word.find('/') != std::string::npos) return fs::canonical(word, none).string();

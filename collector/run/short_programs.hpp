@@ -1,7 +1,7 @@
 // --wait-for-short: programs that end before they can be connected to wait in their exit (TRACY_NO_EXIT).
 //
-// Such a wait ends only with a server of the client's own protocol. So it is set only where the workload's first program
-// is one that an earlier run has served to its end, by build id (collector/host_side/handshakes.hpp).
+// The wait ends only with a server of the client's own protocol. So it is set only where the workload's first program is
+// one that an earlier run has served to its end, by build id (collector/host_side/handshakes.hpp).
 #pragma once
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ class ShortPrograms {
 };
 
 inline constexpr const char* kWaitVariable = "TRACY_NO_EXIT";
-// Of a client that cannot be served although it waits.
+// A sentence for a client that cannot be served although it waits.
 std::string sentence_of_waiting(pid_t pid);
 
 }  // namespace ttc::collect

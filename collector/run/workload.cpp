@@ -114,7 +114,7 @@ void Workload::stopped(pid_t pid) {
 }
 
 void Workload::look(const std::vector<pid_t>& others) {
-  // Only children that are no others: waitpid(-1) would reap those that other code waits for.
+  // The workload's children alone are waited for: waitpid(-1) would reap those that other code waits for.
   std::vector<pid_t> children = left(others);
   if (!exit_code_ && std::find(children.begin(), children.end(), pid_) == children.end())
     children.push_back(pid_);

@@ -31,17 +31,17 @@ class Workload {
   const std::optional<StartError>& error() const { return error_; }
   pid_t pid() const { return pid_; }
 
-  // After SIGCHLD: takes notice of everything that ended or stopped. A stop of the workload by the terminal
-  // (Ctrl-Z) stops this process too, until it is continued. `others`: children of ours that are not of the
+  // Must be called after SIGCHLD: takes notice of everything that ended or stopped. A stop of the workload by the
+  // terminal (Ctrl-Z) stops this process too, until it is continued. `others`: children of ours that are not of the
   // workload; they are not waited for.
   void look(const std::vector<pid_t>& others);
-  // Of the first process: 128 + number if a signal ended it. No value while it runs.
+  // The exit code of the first process: 128 + number if a signal ended it. No value while it runs.
   std::optional<int> exit_code() const { return exit_code_; }
   int end_signal() const { return end_signal_; }
   // The remaining processes that are visible from here, without `others`.
   static std::vector<pid_t> left(const std::vector<pid_t>& others);
   bool over() const { return over_; }
-  // To its process group.
+  // Sends the signal to the workload's process group.
   void send(int signal) const;
 
  private:

@@ -18,7 +18,7 @@ class ClockPublisher {
       card::Card& card, ClockSampler& sampler, Publisher& publisher, shm::SegmentWriter& segment,
       Visibility::Take visible = [](uint64_t, uint64_t) {});
 
-  // To be called when a chunk was published whose newest marker is of that tile and time.
+  // Must be called when a chunk was published whose newest marker is of that tile and time.
   void published(card::Coord tile, uint64_t marker_time, uint64_t raw_ns) {
     visibility_.published(sampler_.place_of(tile), marker_time, raw_ns);
   }

@@ -284,7 +284,7 @@ Access ClockSampler::sample() {
 }
 
 void ClockSampler::seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns) {
-  // Only the reference's own count is exactly the domain's.
+  // The reference's own count is the only one that is exactly the domain's.
   for (Domain& d : domains_) {
     if (d.reference != tile) continue;
     const HostTime at = (raw_ns + 1) * kHostTicksPerNs;

@@ -38,7 +38,7 @@ class ClockSampler {
   card::Access finish_first_round();
   bool first_round_over() const { return looks_made_ + 1 >= tiles_.size(); }
 
-  // Until the next sample.
+  // The time until the next sample.
   uint64_t period_ns() const;
   // A sample of every domain, and now and then a sample of a few other tiles: the first round takes a
   // second and a half.

@@ -119,7 +119,7 @@ class Probing {
     measure(kind, memory, options_.stream_bytes, [&] { return card_.copy(window, offset, words_); });
   }
 
-  // Between the tile's L1 and its registers; only moving counts, no word is read.
+  // Moves the window between the tile's L1 and its registers; only moving counts, no word is read.
   void re_aims() {
     bool registers = false;
     measure(ProbeKind::re_aim, Memory::uncached, 0, [&] {

@@ -53,7 +53,7 @@ struct LinkProbe {
   const ProbeRow* row(ProbeKind kind, card::Memory memory, uint32_t bytes) const;
 };
 
-// On `tile`, which must be a Tensix tile that is not harvested.
+// Measures on `tile`, which must be a Tensix tile that is not harvested.
 LinkProbe probe_link(card::Card& card, card::Coord tile, const ProbeOptions& options,
                      const HostClock& clock = raw_now_ns);
 

@@ -13,7 +13,7 @@ void Visibility::published(const ClockSampler::Place& place, uint64_t marker_tim
   waiting_.push_back({place, marker_time, raw_ns});
 }
 
-// Of what waits, every second one stays, so that no stretch of time is measured more often than another.
+// Keeps every second marker that waits, so that no stretch of time is measured more often than another.
 void Visibility::thin_out() {
   for (size_t i = 0; 2 * i < waiting_.size(); ++i) waiting_[i] = waiting_[2 * i];
   waiting_.resize(waiting_.size() / 2);

@@ -60,7 +60,7 @@ struct Assumption {
   std::string_view hidden{};  // the part of it that reads cannot show, however long the test lasts
 };
 
-// By Id.
+// The assumptions in order of Id.
 std::span<const Assumption> assumptions();
 const Assumption& assumption(Id id);
 

@@ -124,7 +124,7 @@ void TimerWatch::look() {
   last_ = now;
 }
 
-// Where the low half has wrapped since the last poll, the high half must have stayed as it was latched then.
+// If the low half has wrapped since the last poll, the high half must have stayed as it was latched then.
 void TimerWatch::judge_latch(uint64_t begun_ns, uint32_t latched, const Reading& now) {
   if (now.low >= last_->low) {
     tallies_.cannot_see(Id::timer_latch, "the low half did not wrap meanwhile, which it does every 86 s");

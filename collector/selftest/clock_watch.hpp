@@ -27,7 +27,7 @@ struct ClockFigures {
   double aiclk_least = 0, aiclk_most = 0;  // MHz, as the card reported; 0: it reported none
 };
 
-// Where a counter's frequency changed, out of its reads. Pure.
+// Finds where a counter's frequency changed, from its reads. Pure.
 class FrequencyWatch {
  public:
   explicit FrequencyWatch(Tallies& tallies, ClockFigures& figures) : tallies_(tallies), figures_(figures) {}

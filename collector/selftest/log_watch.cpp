@@ -55,7 +55,7 @@ Access LogWatch::poll(const AttachedCore& core, Poll& poll) {
   return *index == ~0u || *runs == ~0u ? card_.doubt(core.at) : Access::ok;
 }
 
-// From an even word on.
+// Reads from an even word on.
 Access LogWatch::read_log(uint32_t bank, uint32_t word, std::vector<uint32_t>& words) {
   const card::DramView& view = card_.identity().dram_views[bank];
   const uint64_t address = view.offset + attachment_.dram_base + 4ull * word;
@@ -179,7 +179,7 @@ Access LogWatch::step() {
   return a;
 }
 
-// After a late poll no earlier knowledge is valid: the host may have read results in between.
+// No earlier knowledge is valid after a late poll: the host may have read results in between.
 void LogWatch::forget() {
   ahead_.clear();
   earlier_.clear();

@@ -114,8 +114,8 @@ void EventDecoder::emit(EventKind kind, uint32_t subject, int64_t time, uint64_t
   take_({kind, subject, time, value, text});
 }
 
-// Behind protocol 77 a difference that is not negative is sent in the shortest form that holds it, less what
-// the shorter ones hold.
+// A difference that is not negative is sent, behind protocol 77, in the shortest form that holds it, less what the
+// shorter ones hold.
 int64_t EventDecoder::thread_time(int64_t difference, uint64_t offset) {
   if (difference >= 0 && dialect_->short_zones) difference = wrapping_sum(difference, offset);
   return thread_ref_ = wrapping_sum(thread_ref_, static_cast<uint64_t>(difference));
@@ -393,7 +393,7 @@ uint32_t EventDecoder::keyed_source(uint64_t key) {
   return source.number;
 }
 
-// Of a payload: colour u32, line u32, function, file, each ended by a zero, and the name.
+// The payload of a source location: colour u32, line u32, function, file, each ended by a zero, and the name.
 uint32_t EventDecoder::allocated_source() {
   const auto found = allocated_.find(payload_);
   if (found != allocated_.end()) return found->second;

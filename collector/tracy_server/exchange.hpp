@@ -3,8 +3,8 @@
 //   offer the protocol's number -> the client's answer -> welcome -> frames (u32 size, one LZ4 block) ... -> Terminate item
 //   -> answers until every name is known -> Terminate query -> the client closes
 //
-// Without the last query the client waits in the exit of its process until it is killed, and so does one whose frames are
-// invalid: then the caller must close the connection, on which every client continues by itself.
+// A client that does not get the last query waits in the exit of its process until it is killed, and so does one whose
+// frames are invalid: then the caller must close the connection, on which every client continues by itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ class FrameUnpacker {
   size_t history_ = 0, last_ = 0;  // bytes in front of the block, bytes of the block
 };
 
-// Of the welcome.
+// Fields of the welcome message.
 struct ClientProcess {
   uint32_t protocol = 0;
   uint64_t pid = 0;
@@ -64,7 +64,7 @@ class Exchange {
   // The connection is gone: names that never came are given as far as they are known.
   void finish() { decoder_.finish(); }
 
-  // From state frames on.
+  // Valid from state frames on.
   const ClientProcess& process() const { return process_; }
   const EventDecoder& decoder() const { return decoder_; }
   const std::string& why() const { return why_; }

@@ -173,7 +173,7 @@ struct Dialect {
   Tail tail(Item item) const;
 };
 
-// By protocol and likelihood. A number that two dialects share gives the fork's first.
+// The dialects in order of protocol and likelihood. A number that two dialects share gives the fork's first.
 std::span<const Dialect> dialects();
 // The numbers to offer to a client that is not known, the likeliest first.
 std::span<const uint32_t> protocols();

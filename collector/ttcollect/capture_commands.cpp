@@ -65,7 +65,7 @@ void add_fact(const std::vector<uint64_t>& chunk, Contents& c,
   c.sessions.push_back(std::move(s));
 }
 
-// Of a file of version 1 everything has to be read.
+// A file of version 1 has to be read completely.
 Contents contents_of(CaptureReader& reader) {
   Contents c;
   std::set<std::pair<uint64_t, uint64_t>> lost;

@@ -27,7 +27,7 @@ void add_flight_options(CLI::App& app, TypedCapture& typed);
 // Completes typed.options. Returns the error as a sentence, or an empty string.
 std::string resolve_capture_options(TypedCapture& typed, const std::string& output);
 
-// Likewise of a flight recorder, which takes `output` for the name of its recordings; `ring_bytes` becomes
+// Does the same for a flight recorder, which takes `output` for the name of its recordings; `ring_bytes` becomes
 // large enough for it.
 std::string resolve_flight_options(TypedCapture& typed, const std::string& output, uint64_t& ring_bytes);
 

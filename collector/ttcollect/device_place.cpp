@@ -1,4 +1,4 @@
-// Where a device is in this machine, and where and how its drain thread and ring are put.
+// The place of a device in this machine, and the CPUs, scheduling and memory of its drain thread and ring.
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) c
   }
 }
 
-// Of the calling thread, which is the one that drains.
+// Settles the calling thread, which is the one that drains.
 void DeviceRun::settle_thread() {
   if (!cpus_.cpus.empty() && !run_on(cpus_.cpus))
     cpus_ = {{}, "CPUs " + to_string(cpus_.cpus) + " were taken from this process meanwhile"};

@@ -116,7 +116,8 @@ void DeviceRun::withdraw() {
   shm::remove_segment(card_->identity().live_name);
 }
 
-// For the workload whose first epoch this is; a later workload gets another chunk of the same session.
+// The session's text for the workload whose first epoch this is; a later workload gets another chunk of the same
+// session.
 std::string DeviceRun::session_text(uint32_t first_epoch) const {
   const card::Identity& id = card_->identity();
   nlohmann::json cores = nlohmann::json::array();
@@ -204,7 +205,7 @@ void DeviceRun::break_off(const std::string& why) {
   real_time_.reset();
 }
 
-// For the card that is attached to now.
+// Makes the drain of the card that is attached to now.
 void DeviceRun::make_drain(Carried carried) {
   std::string fallback;
   loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
@@ -422,7 +423,7 @@ LiveFigures DeviceRun::figures() const {
           segment_->get(Counter::link_bytes_per_s)};
 }
 
-// After every stretch, as the card may not come back; the figures are those of all stretches.
+// Called after every stretch, as the card may not come back; the figures are those of all stretches.
 void DeviceRun::take_account() {
   DeviceResult& r = result_;
   r.identity = card_->identity();

@@ -45,7 +45,7 @@ class DeviceRun {
   uint64_t session() const { return session_; }
   // The workload's process, 0 where it is not known.
   int workload_pid() const { return card_->identity().workload_pid; }
-  // Between start() and collect(). `capture` outlives this. Throws shm::SegmentError.
+  // Must be called between start() and collect(). `capture` outlives this. Throws shm::SegmentError.
   void record_to(CaptureWriter& capture);
   // Undoes start().
   void withdraw();
@@ -56,9 +56,10 @@ class DeviceRun {
 
   // Replaces the rest of collect() after it threw: the segment is left as that of a collector that did not end in order.
   void break_off(const std::string& why);
-  // After collect(): the run ended because the card left, not on request.
+  // Valid after collect(): the run ended because the card left, not on request.
   bool card_left() const { return card_left_; }
-  // After collect(): releases the segment, so that others read it as ended and a next collector may have it.
+  // Must be called after collect(): releases the segment, so that others read it as ended and a next collector may
+  // have it.
   void let_go();
 
   LiveFigures figures() const;  // after start(), while collect() runs too; the last ones after let_go()

@@ -397,7 +397,7 @@ std::string recycling_in_words(const DeviceResult& r) {
          " launches missing by count";
 }
 
-// For --verbose.
+// The lines that --verbose adds.
 std::string details_of(const DeviceResult& r) {
   char head[300];
   std::snprintf(head, sizeof head,

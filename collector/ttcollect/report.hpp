@@ -25,9 +25,10 @@ class LiveLine {
 };
 
 std::string to_json(const RunResult& result);
-// For a run that collected no data.
+// The JSON of a run that collected no data.
 std::string refusal_json(int exit_code, const std::string& why);
-// As text: what was collected, cost and losses; `verbose` adds details. The first line is followed by indented ones.
+// The report as text: what was collected, cost and losses; `verbose` adds details. The first line is followed by
+// indented ones.
 std::string to_text(const DeviceResult& result, bool verbose);
 std::string to_text(const CaptureResult& capture, bool verbose);
 std::string to_text(const FlightRecording& recording);

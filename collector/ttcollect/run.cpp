@@ -214,7 +214,7 @@ class Supervisor {
     for (Device* d : waiting) go(*d);
   }
 
-  // Those of "all": each as soon as it can, without those that cannot.
+  // Starts the devices of "all": each as soon as it can, without those that cannot.
   void start_each() {
     for (Device* d : at(Stage::attached)) {
       try {
@@ -278,7 +278,7 @@ class Supervisor {
     move_on(d, Stage::going);
   }
 
-  // Of what is collected from by now: of "all", cards that come later are not shown.
+  // Starts them for the devices that are collected from by now: with "all", cards that come later are not shown.
   void start_companions() {
     if (companions_started_ || live_names_.empty()) return;
     companions_started_ = true;

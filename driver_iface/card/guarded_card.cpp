@@ -70,7 +70,7 @@ GuardedCard::Reference GuardedCard::node_id(Window window) {
   const uint32_t offset = identity().arch->node_id_address - static_cast<uint32_t>(kRegisterWindow);
   return [this, window, offset](uint32_t& word) { return card_->load_registers(window, offset, {&word, 1}); };
 }
-// By a single load: a copy would count as one more visit to the tile, or to a log, where visits are counted.
+// Reads by a single load: a copy would count as one more visit to the tile, or to a log, where visits are counted.
 GuardedCard::Reference GuardedCard::memory_word(Window window, uint32_t offset) {
   return [this, window, offset](uint32_t& word) {
     return card_->one_load(window, Memory::uncached, offset, {&word, 1});
@@ -136,7 +136,7 @@ Access GuardedCard::aim_again(Window window) {
   return at.valid ? card_->aim(window, at.tile, at.address) : Access::ok;
 }
 
-// To be called before any other load after trouble of any kind.
+// Must be called before any other load after trouble of any kind.
 bool GuardedCard::gone() {
   return lost_ = lost_ || card_->check() == Health::gone;
 }

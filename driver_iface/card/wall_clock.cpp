@@ -8,7 +8,7 @@ Access read_wall_clock(Card& card, Coord tile, uint64_t& cycles) {
   if (const Access a = card.aim(Window::control, tile, kRegisterWindow); a != Access::ok) return a;
   const auto low_at = static_cast<uint32_t>(kWallClockLow - kRegisterWindow);
   const auto high_at = static_cast<uint32_t>(kWallClockHigh - kRegisterWindow);
-  // Between two reads of the live high half that agree, the low half belongs to it (tt-isa-documentation
+  // If two reads of the live high half agree, the low half read between them belongs to it (tt-isa-documentation
   // WormholeB0/TensixTile/DebugTimestamper.md).
   for (int attempt = 0; attempt < 4; ++attempt) {
     uint32_t high[2], low;

@@ -27,7 +27,7 @@ class AccessLayer {
   Access one_load(Window window, uint32_t offset, std::span<uint32_t> out);
   // Whether a copy of so many bytes stays inside; a violation when not.
   bool fits(Window window, uint32_t offset, uint64_t bytes);
-  // For reads through the descriptor: file offset of tile memory, checked and charged.
+  // Used for reads through the descriptor: the file offset of tile memory, checked and charged.
   std::optional<DescriptorRange> range(Coord tile, uint64_t address, uint32_t bytes);
   Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read);
   void violate(ViolationKind kind, Coord tile, uint64_t address);

@@ -22,7 +22,7 @@ class Faults {
   uint64_t hung_ns() const { return hung_ns_; }
   // Mixes into `out` what `from` holds a moment later, when this copy is one that tears.
   void tear(Coord tile, const uint64_t* from, std::span<uint64_t> out);
-  // After a load of the high half of the wall clock.
+  // Called after a load of the high half of the wall clock.
   void roll_over();
 
  private:

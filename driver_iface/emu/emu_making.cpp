@@ -111,7 +111,7 @@ void EmulatedCard::Impl::describe(const Board& board) {
       made_ns - ticks / kTimerHz * 1'000'000'000 - ticks % kTimerHz * 1'000'000'000 / kTimerHz;
 }
 
-// Of a row or column that is to be fused off: `at` gives its tiles.
+// Checks a row or column that is to be fused off: `at` gives its tiles.
 template <class At>
 void EmulatedCard::Impl::must_have_tensix(uint8_t number, uint8_t tiles_in_it, At at) const {
   for (uint8_t i = 0; i < tiles_in_it; ++i)

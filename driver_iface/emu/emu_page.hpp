@@ -79,7 +79,7 @@ struct Page {
   std::atomic<uint64_t> virtual_cycles{0};
   std::atomic<uint64_t> clock_zero{0};  // what the clock showed when it was last restarted
   std::atomic<uint32_t> leaving{0};
-  // Where the profiler's logs are, so that reads of them can be recognised for pacing. P = 0: not known.
+  // The place of the profiler's logs, so that reads of them can be recognised for pacing. P = 0: not known.
   uint32_t control_address[kMaxTiles]{};  // by tile, as kinds of cores have theirs at different places
   uint32_t control_bytes = 0;
   uint32_t index_offset = 0, index_words = 0;  // of a control vector: all that may ever be written

@@ -103,8 +103,8 @@ void EmulatedCard::Impl::unplug() {
   hit(FaultKind::unplug);
 }
 
-// As the driver does (tt-kmd memory.c): attached processes are cut off and get no event. A process that opens
-// the card afterwards finds the state after power-up: empty memory.
+// Resets the chip as the driver does (tt-kmd memory.c): attached processes are cut off and get no event. A process
+// that opens the card afterwards finds the state after power-up: empty memory.
 void EmulatedCard::Impl::reset_chip() {
   lost = true;
   hit(FaultKind::reset);

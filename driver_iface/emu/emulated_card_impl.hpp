@@ -33,7 +33,7 @@ struct EmulatedCard::Impl {
   explicit Impl(const EmulatedCardOptions& o);
   ~Impl();
   void describe(const Board& board);
-  // Of a row or column that is to be fused off: `at` gives its tiles.
+  // Checks a row or column that is to be fused off: `at` gives its tiles.
   template <class At>
   void must_have_tensix(uint8_t number, uint8_t tiles_in_it, At at) const;
   void harvest(const Board& board);

@@ -369,7 +369,7 @@ class KmdCard : public Card {
     const std::string asic = text("tt_asic_id").value_or("");
     const bool known =
         asic.find_first_not_of('0') != std::string::npos;  // all zeros: firmware was given none
-    // As the udev rule names the node in by-id.
+    // The name is what the udev rule uses for the node in by-id.
     identity_.live_name =
         known ? (wormhole ? "wormhole-" : "blackhole-") + asic : "pci-" + pci_address(opened_->info);
     identity_.aiclk_mhz =

@@ -9,8 +9,8 @@
 
 namespace ttc::card::kmd {
 
-// By the widest load: 8 bytes, 16 (movntdqa), 32, 64. Lines in write-combining memory are fetched whole by
-// the streaming forms; on uncached memory they are loads like any other.
+// Widths are by the widest load: 8 bytes, 16 (movntdqa), 32, 64. Lines in write-combining memory are fetched whole by
+// the streaming forms; on uncached memory these are loads like any other.
 enum class CopyWidth : uint8_t { plain, sse41, avx2, avx512 };
 const char* to_string(CopyWidth width);
 

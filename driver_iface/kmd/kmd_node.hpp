@@ -1,4 +1,4 @@
-// From a device argument to a node of the driver, and what the system reports about the node without opening it.
+// Finds the driver's node of a device argument, and what the system reports about the node without opening it.
 #pragma once
 #include <optional>
 #include <string>

@@ -21,8 +21,8 @@ class System {
   // PROT_READ, MAP_SHARED: no other mapping can be requested. nullptr and `error` set when refused.
   virtual void* map(int fd, uint64_t offset, size_t bytes, int& error) = 0;
   virtual void unmap(void* at, size_t bytes) = 0;
-  // For the recycling writer alone (kmd_writer.hpp): a window that can be stored to, and the one store there
-  // is, 0 to word i for every bit i of `mask`.
+  // Used by the recycling writer alone (kmd_writer.hpp): a window that can be stored to, and the one store there is,
+  // 0 to word i for every bit i of `mask`.
   virtual void* map_for_clearing(int fd, uint64_t offset, size_t bytes, int& error) = 0;
   virtual void clear(volatile uint32_t* words, uint32_t mask) = 0;
   // One aligned 4-byte load of a mapped register. Where the mapping was revoked, SIGBUS is raised here.
@@ -33,7 +33,7 @@ class System {
   // The path with all links resolved; no value if it leads nowhere.
   virtual std::optional<std::string> resolved(const std::string& path) = 0;
   virtual std::vector<std::string> entries(const std::string& directory) = 0;
-  // Where processes that reset cards look for those to notify.
+  // The directory in which processes that reset cards find those to notify.
   virtual std::string notice_directory() = 0;
 };
 

@@ -29,9 +29,9 @@ constexpr std::array<MemoryNumbering, 2> kMemoryNumberings = {
     {{17, 18, {0, 1, 2, 3}}, {18, 17, {0, 1, 3, 2}}}};
 constexpr uint8_t kDramY = 12;  // of the first port
 
-// With one channel fused off, the column that it would be in is the one at x 18 and closes up. The other one
-// is at x 17: in tt-umd today (blackhole_coordinate_manager.cpp@6e364d22) with the channel opposite the
-// missing one moved to the end, in 2024 (same file, map_column_of_dram_banks) in order.
+// If one channel is fused off, the column that it would be in is the one at x 18 and closes up. The other one is at x
+// 17: in tt-umd today (blackhole_coordinate_manager.cpp@6e364d22) with the channel opposite the missing one moved to
+// the end, in 2024 (same file, map_column_of_dram_banks) in order.
 struct ShortColumn {
   uint8_t x, group;
 };

@@ -30,7 +30,7 @@ class TileMap {
   // Ways in which the memory channels may be numbered, and the one that is used; 0 is tt-metal's.
   unsigned memory_numberings() const;
   void use_memory_numbering(unsigned way) { numbering_ = way; }
-  // Where a window must be aimed to reach this physical tile.
+  // The coordinate at which a window must be aimed to reach this physical tile.
   Coord aim_at(Coord tile) const;
 
  private:

@@ -95,7 +95,7 @@ bool ResetNotice::under_way() {
   return under_way_ && now_ns() - announced_ns_ < kLongestResetNs;
 }
 
-// With the mutex.
+// The caller must hold the mutex.
 void ResetNotice::hear() {
   for (;;) {
     Fd sender(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

@@ -254,7 +254,7 @@ int DriverModel::configure(Descriptor& d, const ConfigureWindow& w) {
   if (it == c.owner.end() || descriptors_.at(it->second).get() != &d) return -EPERM;
   if (w.aim.address % k->bytes) return -EINVAL;
   if (c.arch->name == "wormhole_b0" && w.aim.address >> 36) return -EINVAL;
-  // As the registers hold the aim, whose fields are narrower than the request's.
+  // The aim is stored as the registers hold it, whose fields are narrower than the request's.
   c.aimed[w.id] = k->bytes == kWindowBytes ? decode_window(*c.arch, encode_window(*c.arch, w.aim)) : w.aim;
   if (d.observer) ++c.window_moves;
   if (c.target(c.aimed[w.id]).kind == Target::nowhere)  // the driver takes it; the chip would not

@@ -71,7 +71,8 @@ class DriverModel : public System {
   // A reset elsewhere holds the chip's lock: after `before` mappings the next one gets ENODEV, though its descriptor
   // is good, because the driver takes that lock by trylock in mmap (tt-kmd memory.c).
   void hold_reset_lock(uint32_t ordinal, unsigned before);
-  // So much time has passed since the last descriptor was closed that a Wormhole's driver powers it down (from 2.9 on).
+  // Models that enough time has passed since the last descriptor was closed for a Wormhole's driver to power it down
+  // (from 2.9 on).
   void grace_over(uint32_t ordinal);
   void unplug(uint32_t ordinal);
   void break_link(uint32_t ordinal);  // every load gives all-ones, no word from the driver

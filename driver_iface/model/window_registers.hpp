@@ -17,7 +17,7 @@ constexpr uint32_t window_words(const Arch& arch) {
   return arch.name == "wormhole_b0" ? 2 : 3;
 }
 
-// Of a window of 2 MiB.
+// The registers of a window of 2 MiB.
 WindowWords encode_window(const Arch& arch, const NocAim& aim);
 NocAim decode_window(const Arch& arch, const WindowWords& words);
 

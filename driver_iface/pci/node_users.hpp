@@ -13,7 +13,7 @@ class NodeUsers {
  public:
   explicit NodeUsers(const SystemRoots& roots);
 
-  // By pid. `hidden` gets what could not be read.
+  // The openers in order of pid. `hidden` gets what could not be read.
   std::vector<Opener> of(unsigned ordinal, std::vector<std::string>& hidden) const;
 
  private:

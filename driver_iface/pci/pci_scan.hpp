@@ -12,7 +12,7 @@ struct ScannedFunction {
   std::string bdf() const;  // DDDD:BB:DD.F
 };
 
-// By address. `sys` is where sysfs is mounted. Throws InventoryError.
+// The functions in order of address. `sys` is where sysfs is mounted. Throws InventoryError.
 std::vector<ScannedFunction> scan_pci(const std::string& sys, uint16_t vendor);
 
 }  // namespace ttc::card

@@ -26,7 +26,7 @@ void put(Marker* to, uint64_t time, uint32_t high, uint32_t flags) {
   std::memcpy(reinterpret_cast<char*>(to) + 8, &rest, 8);
 }
 
-// Likewise two at a time.
+// Does the same for two markers at a time.
 void put(Marker* to, PairOf64 packets, uint32_t flags) {
   const PairOf64 times = times_of(packets);
   const PairOf64 rests = (packets >> 44 & 0x7ffffu) | uint64_t{flags} << 24;

@@ -71,7 +71,7 @@ const Mailbox* mailbox_at(const CorePlace& place, uint32_t control) {
   return nullptr;
 }
 
-// Without a magic word: every 16-byte step whose DRAM address word fits. Builds before mid 2025 had an
+// Used where there is no magic word: every 16-byte step whose DRAM address word fits. Builds before mid 2025 had an
 // allocated buffer anywhere, so there the known places are tried too.
 std::vector<Anchor> blind_anchors(const L1Image& image, const Placement& placement, const CorePlace& place) {
   std::vector<Anchor> found;

@@ -101,7 +101,7 @@ class Times {
  private:
   void set_customs_latest(uint64_t time) { customs_latest_ = PairOf64{time, time}; }
 
-  // As launches go: true when the slots are in order and both ends are later than everything known.
+  // True if the slots are in the order of a launch and both ends are later than everything known.
   bool guaranteed_in_order(const Slots& slots) {
     const uint64_t start = slots.fw_start(), end = slots.fw_end();
     if (ceiling_.known || !slots_enclose_ || !slots.in_order(latest_) || start == latest_ ||
@@ -179,7 +179,7 @@ namespace {
 // A RISC's sums are once each behind everything else of a frame. Repeated ones behind them are older.
 class SumsOnce {
  public:
-  // Of a frame's packets in order: can this one be of the same frame?
+  // Gets a frame's packets in order. True: this packet can be of the same frame.
   bool take(uint32_t high) {
     if (is_blank(high)) return true;
     if (packet_type(high) != kZoneTotal) return count_ == 0;
@@ -196,7 +196,7 @@ Walking at_blank(const Packet& blank) {
   return blank.low == 0 ? Walking::ends_here : Walking::ended_here;
 }
 
-// Where the markers of a frame that begin at word `pos` stop being markers, or words.size(). Only a frame of
+// Returns where the markers of a frame that begin at word `pos` stop being markers, or words.size(). Only a frame of
 // one launch is closed by padding.
 size_t markers_end(std::span<const uint32_t> words, size_t pos, const Lane& lane) {
   SumsOnce sums;
@@ -206,7 +206,7 @@ size_t markers_end(std::span<const uint32_t> words, size_t pos, const Lane& lane
   });
 }
 
-// Where the markers of a fresh frame stop being later than one another, or pass the frame's own FW end.
+// Returns where the markers of a fresh frame stop being later than one another, or pass the frame's own FW end.
 size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, uint64_t latest) {
   const auto slot_time = [&](size_t slot) { return marker_time(words[at + slot], words[at + slot + 1]); };
   const bool has_end = words[at + kFwEndWord] != kUnsetWord && lane.mode == Mode::normal;

@@ -28,7 +28,7 @@ class Collect {
     return true;
   }
 
-  // Of a head that was overwritten: is its id one that a launch has?
+  // Used for a head that was overwritten: true if its id is one that a launch has.
   bool is_launch(uint32_t host_id) const { return !launches_ || launches_->ids.contains(host_id); }
 
   uint64_t known_until = 0;  // of the lane, in front of the log
@@ -87,7 +87,7 @@ class LogWalk {
     return true;
   }
 
-  // To the next frame that is later than what is known; the words before it are a gap.
+  // Moves to the next frame that is later than what is known; the words before it are a gap.
   void skip() {
     const auto words = log_.words.subspan(at_);
     size_t next = 2;

@@ -192,7 +192,7 @@ const NocEventTable* noc_event_table(MetalDate date) {
   return nullptr;
 }
 
-// Behind the type, or in front of it, the body has the same order in both layouts; a fabric event's NoC and
+// The body behind the type, or in front of it, has the same order in both layouts; a fabric event's NoC and
 // everything in b7 came with the type-first one.
 NocEvent unpack_noc_event(uint64_t data, const NocEventTable& table) {
   const uint64_t body = table.type_first ? data >> 8 : data;

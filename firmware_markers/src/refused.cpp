@@ -37,7 +37,7 @@ Refused g0() {
           "2024 or newer"};
 }
 
-// Where G0 has its words, with what each may hold (tt-metal profiler_common.h). Its buffer was allocated
+// Compares with where G0 has its words, and what each may hold (tt-metal profiler_common.h). Its buffer was allocated
 // anywhere.
 bool looks_g0(std::span<const uint32_t> words) {
   constexpr size_t kDeviceEnd = 6, kReset = 12, kDram = 14, kX = 16, kY = 17, kFlat = 18, kDropped = 19,

@@ -17,7 +17,7 @@
 
 namespace ttc::markers {
 
-// Of a Batch behind the frames that are in it, and of its lane.
+// The state of a Batch behind the frames that are in it, and of its lane.
 struct OrdinaryFrames {
   const Lane& lane;
   FrameDigest& previous;

@@ -177,7 +177,7 @@ struct Reader::Impl {
     return true;
   }
 
-  // To be called after the ring's tail was loaded: what the table does not show yet is in the ring behind it.
+  // Must be called after the ring's tail was loaded: what the table does not show yet is in the ring behind it.
   void poll_losses() {
     losses_due = false;
     loss_position = 0;

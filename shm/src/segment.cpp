@@ -50,7 +50,7 @@ struct HeaderUntrusted {
   explicit HeaderUntrusted(int fd)
       : whole(pread(fd, static_cast<void*>(&fields), sizeof fields, 0) ==
               static_cast<ssize_t>(sizeof fields)) {}
-  // Of another major version no field behind the version is where this build has it.
+  // True for another major version: no field behind the version is where this build has it.
   bool foreign() const { return whole && fields.magic.load() == kMagic && fields.abi_major != kAbiMajor; }
   int64_t pid() const { return whole && !foreign() ? fields.writer_pid : 0; }
 };

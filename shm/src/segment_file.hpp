@@ -11,7 +11,7 @@
 namespace ttc::shm {
 
 inline constexpr const char* kRemainsSuffix = ".remains";
-// Of this user.
+// Both names are for this user.
 std::string segment_object(const std::string& live_name);  // POSIX shared memory name
 std::string segment_path(const std::string& live_name);
 

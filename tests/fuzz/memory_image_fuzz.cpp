@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of this process, gone with it.
+// A directory of this process, removed when it ends.
 struct Directory {
   Directory() : at(fs::temp_directory_path() / ("memory-image-fuzz-" + std::to_string(getpid()))) {
     fs::create_directories(at / "epoch0000");

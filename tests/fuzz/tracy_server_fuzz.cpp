@@ -27,7 +27,8 @@ void decode_items(uint32_t protocol, std::span<const std::byte> items) {
 void take_bytes(uint32_t protocol, std::span<const std::byte> bytes, size_t piece) {
   Exchange exchange(protocol, [](const collect::HostEvent&) {});
   std::vector<std::byte> all(1, std::byte{1});
-  // As many as the protocol's, or the frames behind begin with a length of zero, which is refused.
+  // The welcome has the protocol's number of bytes: otherwise the frames behind begin with a length of zero, which is
+  // refused.
   const Dialect* fork = dialect_of(protocol, true);
   all.resize(1 + (fork ? *fork : *dialect_of(protocol, false)).welcome_bytes);
   all.insert(all.end(), bytes.begin(), bytes.end());

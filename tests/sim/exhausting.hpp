@@ -195,7 +195,7 @@ class Exhausting : public RingReading {
     for (const shm::LossRecord& r : losses_) {
       const auto in = [&](const SimMarker& m) { return covers(r, m); };
       if (std::any_of(missing.begin(), missing.end(), in)) continue;
-      // Of an Ethernet core it is not known how many resets passed.
+      // The number of resets that passed on an Ethernet core is not known.
       if (r.core_x == MacroCard::kEthernet.x && r.core_y == MacroCard::kEthernet.y &&
           r.risc < MacroCard::kRiscs)
         j.late = true;

@@ -68,7 +68,7 @@ class Fiber {
     __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 #endif
   }
-  // From inside.
+  // Must be called from inside the fiber.
   void yield() {
 #ifdef TTC_FIBER_ASAN
     void* fake = nullptr;

@@ -72,7 +72,7 @@ enum class Work : uint8_t {
   kinds
 };
 
-// Of zones, plus the RISC.
+// The ids of zones; the RISC is added.
 enum Id : uint32_t { kFw = 0x100, kKernel = 0x200, kZone = 0x300, kData = 0x400, kQuick = 0x500 };
 
 struct HistoryOptions {

@@ -21,7 +21,7 @@ namespace ttc::sim {
 struct MacroCardOptions {
   unsigned generation = 4;  // 16, 1 to 4
   device::Mode mode = device::Mode::normal;
-  // Of a kernel. Accumulating firmware pushes when a buffer is nearly full: with 60 every second launch.
+  // The zones of a kernel. Accumulating firmware pushes when a buffer is nearly full: with 60 every second launch.
   uint32_t zones = 1;
   // L1 holds markers of before the card was reset, when its clock was far ahead.
   bool old_l1 = false;

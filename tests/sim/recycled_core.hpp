@@ -64,7 +64,7 @@ class RecycledCore {
     owner_.fill(-1);
   }
 
-  // So many accesses of the firmware, or until all launches are over. None begins behind launch `until`.
+  // Makes `accesses` accesses of the firmware, or stops when all launches are over. No launch behind `until` begins.
   void step(uint64_t accesses, uint32_t until = ~0u) {
     budget_ = accesses;
     until_ = until;
@@ -112,7 +112,7 @@ class RecycledCore {
     return risc < kRiscs && word < o_.log_words ? log_[risc][word] : 0;
   }
   void land_all() { land(~uint64_t{0}); }
-  // As tt-metal rewrites it after reading results; everything in the log counts as taken by the host.
+  // Rewrites the vector as tt-metal does after reading results. Everything in the log counts as taken by the host.
   void host_reset() {
     const device::Format& f = layout_->format;
     for (uint32_t w = 0; w < f.control_words; ++w) {

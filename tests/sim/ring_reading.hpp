@@ -68,7 +68,7 @@ class RingReading : tools::Format {
       if (!std::binary_search(truth.begin(), truth.end(), d)) return "invented: " + text(d);
     return {};
   }
-  // Of a sorted list: what was not delivered.
+  // Returns what of a sorted list was not delivered.
   std::vector<SimMarker> missing_of(const std::vector<SimMarker>& truth) const {
     std::vector<SimMarker> missing;
     std::set_difference(truth.begin(), truth.end(), delivered_.begin(), delivered_.end(),

@@ -73,7 +73,7 @@ class ScheduledCard : public card::FakeCard {
 
   bool trace = false;  // prints what happens
 
-  // So many more visible events, and what is invisible before the next.
+  // Plays `events` more visible events, and what is invisible before the next.
   void play(uint32_t events) {
     while (next_ < history_.events.size()) {
       const Event& e = history_.events[next_];

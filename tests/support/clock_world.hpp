@@ -21,7 +21,7 @@ class CounterTruth {
  public:
   CounterTruth(HostTime start, uint64_t cycles) : pieces_{{start, static_cast<long double>(cycles), 0, 0}} {}
 
-  // From `at` on: this frequency, growing by hz_per_s every second. 0 Hz: it is stopped.
+  // The frequency is `hz` from `at` on, growing by hz_per_s every second. 0 Hz: the clock is stopped.
   void change(HostTime at, double hz, double hz_per_s = 0) {
     const long double cycles = exactly(at);
     if (pieces_.back().from == at) pieces_.pop_back();

@@ -18,12 +18,12 @@ class MovingWorld {
     crystals_.push_back({begin, 0, crystal, 0});
   }
 
-  // From `at` on the counter runs at `hz` by its crystal, growing by hz_per_s every second.
+  // The counter runs at `hz` by its crystal from `at` on, growing by hz_per_s every second.
   void change(HostTime at, double hz, double hz_per_s = 0) {
     put(at, hz, hz_per_s);
     nominal_ = hz, slope_ = hz_per_s, nominal_from_ = at;
   }
-  // From `at` on the crystal's rate against the host grows by so much every second.
+  // The crystal's rate against the host grows by `per_s` every second from `at` on.
   void wander(HostTime at, double per_s) {
     const Crystal& last = crystals_.back();
     const long double s = static_cast<long double>(at - last.from) / 16e9L;
@@ -101,7 +101,7 @@ class MovingWorld {
     return p.cycles + s * (p.hz + s * p.hz_per_s / 2);
   }
 
-  // By the crystal, since the begin.
+  // The time by the crystal, since the begin.
   struct Crystal {
     HostTime from;
     long double seconds, rate, rate_per_s;
@@ -227,7 +227,7 @@ class MotionMaker {
         return droop();
     }
   }
-  // As ttemu --dvfs all does it: mostly PLL steps, now and then a droop or a stop.
+  // Changes as ttemu --dvfs all makes them: mostly PLL steps, now and then a droop or a stop.
   void any() {
     const double what = dice_.chance();
     at_ += ticks(what < 0.85 ? between(0.001, 0.02) : between(0.02, 0.4));

@@ -34,7 +34,7 @@ class Feed {
   }
   const std::string& name() const { return name_; }
   uint64_t markers() const { return markers_; }
-  // Of each launch: the time of the last marker before it, and of its own last one.
+  // The times of a launch: of the last marker before it, and of its own last one.
   struct Launch {
     uint64_t after, last;
   };

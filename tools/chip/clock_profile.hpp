@@ -24,7 +24,8 @@ struct ClockChange {
   uint64_t after_ns;
   uint64_t hz;  // 0: the clock is stopped
 };
-// At most so many changes; in order of time, no two at one time. The rate is `nominal_hz` or less by whole PLL steps.
+// A profile has at most so many changes, in order of time, no two at one time. The rate is `nominal_hz` or less by
+// whole PLL steps.
 inline constexpr size_t kMostClockChanges = 16'000;
 // Throws WorkloadError where the profile lasts too long for so many.
 std::vector<ClockChange> clock_changes(const ClockProfile& profile, uint64_t nominal_hz);

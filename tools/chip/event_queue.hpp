@@ -21,7 +21,7 @@ class EventQueue {
   EventQueue() { first_.fill(kNone); }
 
   bool empty() const { return near_ == 0 && far_.empty(); }
-  // Not before the event that was popped last, by time and number.
+  // `at` must not be before the event that was popped last, by time and number.
   void push(uint64_t at, uint32_t what) {
     if (at - base_ < kSlots)
       insert(at, what);
@@ -29,7 +29,7 @@ class EventQueue {
       far_.push({at, what});
     if (at < next_) next_ = at;
   }
-  // Of the earliest event; no event: the end of time.
+  // The time of the earliest event; no event: the end of time.
   uint64_t next_at() const { return next_; }
   Event pop() {
     if (near_ == 0 || next_ - base_ >= kSlots) move_to(next_);

@@ -340,7 +340,7 @@ class Machine {
           out_.delayed.push_back({program_.cores[c].core, command, times});
   }
 
-  // From `from` on, in the order of requests: behind its last user.
+  // A thread uses a resource from `from` on, in the order of requests: behind its last user.
   void use(const Thread& t, Resource& r, const Resource& from, double rate, uint32_t bytes, Why why,
            uint8_t what) {
     const bool taken = r.moment != kNoCause && r.free > from.free;

@@ -133,7 +133,7 @@ struct Moment {
   uint8_t what = 0;  // channel, NoC, buffer or semaphore
 };
 
-// For tests: every change of a circular buffer.
+// Tests get every change of a circular buffer.
 struct BufferChange {
   Cycles at;
   uint16_t core;

@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kMostAhead = 64;       // programs in the command queue
 constexpr Cycles kWriteProgram = 1200;  // the dispatcher's, for a program of few cores
 constexpr Cycles kWriteCore = 12;       // and for each core
-// From the last done to the next go message; published tables have 530 to 600 ns from FW zone to FW zone.
+// The time from the last done to the next go message; published tables have 530 to 600 ns from FW zone to FW zone.
 constexpr Cycles kGoAfterDone = 160;
 constexpr double kCompileFactor = 40;  // the first of an op is built; the others are found in the cache
 

@@ -88,7 +88,7 @@ std::optional<std::string_view> value_of(std::string_view text, std::string_view
   return trimmed(text.substr(0, text.find(',')));
 }
 
-// For a sentence: the beginning of a line, without what a terminal would act on.
+// The beginning of a line as a sentence can hold it, without what a terminal would act on.
 std::string quoted(std::string_view text) {
   std::string out(text.substr(0, 60));
   for (char& c : out)

@@ -93,7 +93,7 @@ enum class LogSkip : uint8_t {
 };
 std::string_view to_string(LogSkip reason);  // "have too few columns", to follow "lines that"
 
-// By the front of its first line.
+// Decides by the front of the file's first line.
 bool is_device_log(const std::string& path);
 
 class DeviceLogReader {

@@ -332,7 +332,7 @@ chip::InPass ChipPlayer::in_pass(const chip::Launched& l) const {
 }
 
 void ChipPlayer::write(const chip::Launched& l, uint64_t done_before) {
-  // Of the program before, whose times were perhaps not moved as far.
+  // The done time of the program before, whose times were perhaps not moved as far.
   const uint64_t before = done_before == 0 ? 0 : done_before - moved_;
   if (outputs_.path)
     outputs_.path->add(host_id(l), chip::program_path(l, before), schedule_->shape(), moved_);

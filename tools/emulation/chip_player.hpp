@@ -38,9 +38,9 @@ class ChipPlayer {
   uint64_t programs_run() const { return played_; }
   uint64_t host_reads() const { return pacing_.host_reads(); }
   uint64_t late_ns() const { return late_ns_; }  // by which the whole was moved
-  // From the first go message to the last program's end, as simulated.
+  // The time from the first go message to the last program's end, as simulated.
   uint64_t simulated_cycles() const { return simulated_cycles_; }
-  // Of what all programs computed, and how many lost their race.
+  // A checksum of what all programs computed, and how many lost their race.
   uint64_t output_checksum() const { return checksum_; }
   uint64_t races_lost() const { return races_lost_; }
   // The last program never ends: which RISC waits for what.
@@ -118,7 +118,7 @@ class ChipPlayer {
   uint64_t checksum_ = 0, races_lost_ = 0;
   std::string hung_;
   Delays delays_;
-  // Of the streaming profiler, by core; the zones that are open there.
+  // State of the streaming profiler, by core; the zones that are open there.
   struct Streamed {
     streaming::Rings rings;
     std::array<std::vector<std::pair<uint32_t, uint64_t>>, streaming::kRiscs> open;

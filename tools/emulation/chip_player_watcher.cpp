@@ -14,7 +14,8 @@ ChipPlayer::Held ChipPlayer::held_by_watcher(const WorldCore& core) const {
   return held;
 }
 
-// Of watched firmware, what an act passes: W waits for work, R runs a kernel, D is done with it (tt-metal brisc.cc, ncrisc.cc, trisc.cc).
+// The waypoints that an act passes in watched firmware: W waits for work, R runs a kernel, D is done with it (tt-metal brisc.cc,
+// ncrisc.cc, trisc.cc).
 void ChipPlayer::pass_waypoint(const Act& act) {
   const WorldCore& core = act.core->where();
   const watcher::Waypoints* waypoints = options_.watcher->waypoints_of(core.kind);
@@ -34,7 +35,7 @@ void ChipPlayer::mark_idle() {
         waypoints->pass(world_.card(), core.at, r, r == 0 ? "GW" : "W");
 }
 
-// Of a program that never ends: where its RISCs wait.
+// Marks where the RISCs of a program that never ends wait.
 void ChipPlayer::mark_standing(const chip::Timeline& timeline) {
   const WatcherSetup* w = options_.watcher.get();
   if (!w || !w->marks_the_way()) return;

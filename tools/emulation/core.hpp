@@ -65,7 +65,7 @@ class CorePort {
   void emit(const Stored& stored);
   uint64_t now() const { return world_.clock_on(core_, world_.clock()); }
   bool tear_would_show(uint64_t roll_over) const;
-  // Of the marker just stored, from the start of its RISC's buffer.
+  // The word of the marker just stored, counted from the start of its RISC's buffer.
   uint32_t stored_word(uint32_t risc) const {
     return (last_store_ - buffer_address()) / 4 - risc * device::kBufferWords - 1;
   }
@@ -137,7 +137,7 @@ class EmulatedCore {
   // Pacing: programs of this core that observers have not fetched whole.
   virtual size_t unread_programs() = 0;
   virtual void forget_unread() = 0;
-  // At the end: marks the part of the truth that no reader can have read.
+  // Called at the end: marks the part of the truth that no reader can have read.
   virtual void settle_unseen() = 0;
   const WorldCore& where() const { return where_; }
 

@@ -89,8 +89,8 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
   std::vector<uint32_t> copy(words);
   for (uint32_t w = 0; w < words; ++w)
     copy[w] = l1_.load(buffer_address() + risc * device::kBufferBytes + 4 * w);
-  // After an overrun source and destination are aligned differently, which the NoC does not do: the halves of
-  // every 16 bytes change places.
+  // Source and destination are aligned differently after an overrun, which the NoC does not do: the halves of every
+  // 16 bytes change places.
   if (world_.options().faults.overrun.damage && bank_offset % 16 != 0)
     for (size_t w = 0; w + 4 <= copy.size(); w += 4) std::swap_ranges(&copy[w], &copy[w] + 2, &copy[w] + 2);
   std::vector<TruthRecord> markers;

@@ -17,7 +17,8 @@ card::Coord at(const tools::MemoryImage::Core& core) {
   return {core.x, core.y};
 }
 
-// Of times that lie on both sides of the clock's end, the one that is later by less than half of its period.
+// If times lie on both sides of the clock's end, the later one is the one that is later by less than half of its
+// period.
 void keep_later(std::optional<uint64_t>& latest, const markers::Batch& batch) {
   for (const markers::Frame& frame : batch.frames())
     for (const markers::Marker& m : batch.markers(frame))

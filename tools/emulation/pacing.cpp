@@ -13,7 +13,7 @@ constexpr auto kWaitStep = std::chrono::microseconds(20);
 // Polls of a core's vector that make some visits: an observer accepts a value after two reads of it, and polls twice
 // after a reset.
 constexpr uint32_t kPollsToNotice = 24;
-// After so many polls without a fetch the workload continues: the observer does not fetch what is left.
+// The workload continues after so many polls without a fetch: the observer does not fetch what is left.
 constexpr uint64_t kPollsInVain = 400;
 // Before the first launch after a reset: nothing can then have happened unseen in between.
 constexpr uint64_t kPollsBeforeLaunch = 4;

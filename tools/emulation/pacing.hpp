@@ -22,10 +22,10 @@ class Pacing {
   void add(EmulatedCore& core) { cores_.push_back(&core); }
   void begin(const std::atomic<bool>& stop) { stop_ = &stop; }
   bool on() const { return on_; }
-  // Before the first launch after a reset: an observer has polled the core.
+  // Waits, before the first launch after a reset, until an observer has polled the core.
   void before_launch(const EmulatedCore& core);
   void launched() { first_after_read_ = false; }
-  // Until no core has more than so many programs that were not fetched.
+  // Waits until no core has more than `at_most` programs that were not fetched.
   void wait_unread(size_t at_most);
   // The host reads results and resets all cores. `last`: no launch follows, so observers need not detect the reset.
   void host_read(bool last);

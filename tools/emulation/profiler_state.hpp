@@ -16,7 +16,7 @@ namespace ttc::emulation {
 inline const std::vector<std::string> kProfilerStates = {"on",         "off",     "late",      "streaming",
                                                          "debug-dump", "unknown", "not-built", "environment"};
 
-// Before the card is announced.
+// Must be called before the card is announced.
 void show_profiler_state(World& world, const std::string& state);
 // `late`: waits until observers have examined every core, then sets the profiler up. Any other state but on
 // and not-built: waits for `stop`.

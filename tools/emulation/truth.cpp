@@ -35,7 +35,7 @@ std::string zone_name(const TruthRecord& r, const markers::ZoneSource* source) {
   return source->name;
 }
 
-// Of the counters the workload records.
+// The names of the counters that the workload records.
 const char* counter_name(uint64_t type) {
   switch (type) {
     case 1:

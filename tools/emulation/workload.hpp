@@ -27,7 +27,7 @@ struct WatcherSetup {
   watcher::Built built;
   watcher::DelayRecord record;  // of Tensix cores
   std::optional<watcher::DelayRecord> active_ethernet{}, idle_ethernet{};
-  // By kind of core; nothing where the block's place is not known.
+  // One entry a kind of core; empty where the block's place is not known.
   std::array<std::optional<watcher::Waypoints>, markers::kCoreKinds> waypoints{};
 
   const watcher::DelayRecord* record_of(markers::CoreKind kind) const {

@@ -62,7 +62,7 @@ struct WorkloadFaults {
     uint64_t seed = 1;
   } torn_marker;
 
-  // In which ways firmware and host are unlike what is assumed of them: set of Unlike.
+  // The ways in which firmware and host differ from what is assumed of them: set of Unlike.
   uint32_t unlike = 0;
 
   // Strings that the compiler's notes lack, or that share a hash.

@@ -53,7 +53,7 @@ class World {
   TruthLog& truth() { return truth_; }
   Unseen& unseen() { return unseen_; }
   uint64_t clock() const { return card_.clock() + options_.clock_offset; }
-  // As a core reads it; `cycles`: of clock().
+  // The clock as a core reads it; `cycles`: of clock().
   uint64_t clock_on(const WorldCore& core, uint64_t cycles) const { return card_.clock_on(core.at, cycles); }
 
   uint32_t buffer_address(const WorldCore& core) const {
@@ -91,9 +91,9 @@ class World {
 
   // The host reads results and rewrites the whole vector (tt-metal impl/profiler/profiler.cpp), word by word.
   void host_reset(const WorldCore& core);
-  // Likewise of all these cores.
+  // Does the same for all these cores.
   void results_read(const std::vector<WorldCore>& cores);
-  // By fault resets are kept apart; a results read is one, too. Ends what the host has begun to write.
+  // Resets that come by a fault are kept apart; a results read is one, too. Ends what the host has begun to write.
   bool host_may_reset();
   // Did an observer examine the vector between `looks` of it and the last reset?
   bool looked_before_reset(const WorldCore& core, uint64_t polls) const {

@@ -25,7 +25,7 @@ class TimeHistogram {
       50'000'000, 100'000'000, 200'000'000, 500'000'000, 1'000'000'000};
 
   void add(uint64_t ns);
-  // By bucket, the last one without a bound; not cumulative.
+  // The counts by bucket, the last one without a bound; not cumulative.
   const std::array<uint64_t, kBoundsNs.size() + 1>& counts() const { return counts_; }
   uint64_t count() const { return count_; }
   uint64_t sum_ns() const { return sum_ns_; }
@@ -39,7 +39,7 @@ struct OpSums {
   TimeHistogram duration, gap;
 };
 
-// Of one device.
+// The sums of one device.
 struct DeviceSums {
   static constexpr uint64_t kIdleNs = 1'000'000'000;  // a longer gap is no wait for the host: nothing was run
   std::map<std::string, OpSums> ops;                  // by code

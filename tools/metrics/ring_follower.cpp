@@ -66,7 +66,7 @@ void RingFollower::attach_new() {
   }
 }
 
-// With what is collected from now on.
+// Starts with what is collected from now on.
 void RingFollower::begin_again(uint64_t now_ns) {
   began_ns_ = now_ns;
   pipeline_ = new_pipeline();

@@ -1,4 +1,4 @@
-// Where an event of the NoC went: the coordinates that a core used to address it, as NOC0 physical ones.
+// Converts the coordinates that a core used to address an event of the NoC to NOC0 physical ones.
 //
 //   Wormhole    workers at 18.., 18.. by column and unharvested row; Ethernet at 18.., 16 or 17; the rest as
 //               the NoC in use numbers it (NOC_1 counts from the far corner)

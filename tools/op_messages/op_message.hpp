@@ -19,10 +19,10 @@ struct OpMessage {
   std::optional<bool> cache_hit;
 };
 
-// In front of the JSON; empty: the message has none.
+// The part in front of the JSON; empty: the message has none.
 std::string_view op_json(std::string_view message);
-// Of the part before the JSON. None: it has another form. The code is quoted and may hold commas: how many
-// fields follow it distinguishes the two forms.
+// Parses the part before the JSON. None: it has another form. The code is quoted and may hold commas: the number of
+// fields that follow it distinguishes the two forms.
 std::optional<OpMessage> op_message(std::string_view message);
 
 // A flag as C++, Python or a stream without boolalpha spells it.

@@ -27,7 +27,8 @@ struct ResidentPlace {
 struct Found {
   std::vector<StreamingTile> streaming;    // of the layout that is read
   std::optional<RealTimePlace> real_time;  // searched for from the last tile on
-  // Of profilers and modes that are there (markers::Discovery::known_as), each with the evidence of one tile and what it excludes.
+  // The profilers and modes that are there (markers::Discovery::known_as), each with the evidence of one tile and what it
+  // excludes.
   struct Named {
     std::string name, evidence, excludes;
   };
@@ -38,7 +39,7 @@ struct Found {
 // none where the streaming profiler is there). Tiles that cannot be read are left out.
 Found find_other_profilers(card::Card& card, bool search);
 
-// For cores on which the streaming profiler stays.
+// Examines cores on which the streaming profiler stays.
 class ResidentSearch {
  public:
   // Copies 64 KiB of each Ethernet tile. What has become of the blocks since the copy before shows which are control blocks.

@@ -48,7 +48,7 @@ struct HostSemantics {
   std::optional<uint32_t> host_id;  // instead of the frame's
   std::string name;                 // instead of the zone's; empty: the zone's
   std::string meta;                 // compact JSON object with sorted keys, or empty
-  // Of a device log's row whose id is not the hash of its name: its zone, which replaces the names' table.
+  // The zone of a device log's row whose id is not the hash of its name; it replaces the names' table.
   const markers::ZoneSource* source = nullptr;
 };
 
@@ -84,7 +84,7 @@ struct FrameEvents {
   }
 };
 
-// Of the markers of one frame.
+// The order of the markers of one frame.
 enum class Order : uint8_t {
   time,
   log,  // as the words lie in the log: FW start and end, KERNEL start and end, then the rest
@@ -114,10 +114,12 @@ class Format {
   virtual void host(std::span<const uint64_t>) {}  // a chunk of the workload's host side, which is of no chip
   // True if the output of a lane's frames depends on no other lane's frames, and of the other calls only begin() writes.
   virtual bool lanes_are_apart() const { return false; }
-  // Before names and clock models that frames so far refer to change: a format that has put frames off takes them now.
+  // Called before names and clock models change to which frames so far refer: a format that has put frames off takes
+  // them now.
   virtual void catch_up() {}
   virtual void end() = 0;
-  // For a file beside the output, where the output's own readers have no place for losses. Empty: it has one.
+  // The text of a file beside the output, where the output's own readers have no place for losses. Empty: there is a
+  // place.
   virtual std::string losses_beside(std::span<const shm::LossRecord>) const { return {}; }
   // Limits of the output compared with its source, as sentences.
   virtual std::vector<std::string> remarks() const { return {}; }

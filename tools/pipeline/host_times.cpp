@@ -53,7 +53,7 @@ bool HostTimes::covered(std::span<const uint64_t> chunk) const {
   const auto domain = domains_.find({h.core_x, h.core_y});
   auto map = maps_.find(domain == domains_.end() ? 0 : domain->second);
   if (map == maps_.end()) map = maps_.find(0);  // a tile without a clock: nothing better will come
-  // Until all tiles were sampled, it is not known how far this one's counter is from the reference's.
+  // The distance of this tile's counter from the reference's is not known until all tiles were sampled.
   return map != maps_.end() && map->second.head().tile_spread != kNoBound &&
          map->second.final_until() / kHostTicksPerNs > h.read_time_ns;
 }

@@ -21,7 +21,7 @@ std::optional<HostClock> host_clock_by_name(const std::string& name);
 // Words of a chunk were on the card at the latest so long after the chunk's read time.
 inline constexpr uint64_t kWordsReadWithinNs = 100'000'000;
 
-// Of one marker.
+// The host time of one marker.
 struct MarkerHostTime {
   collect::HostTime at = 0;  // sixteenths of a nanosecond of CLOCK_MONOTONIC_RAW
   uint64_t bound = collect::kNoBound;
@@ -40,7 +40,7 @@ class HostTimes {
   // The next chunk whose markers the model's final segments cover, or any when `all`. Empty: none.
   std::vector<uint64_t> next_ready(bool all);
 
-  // Of a tile's markers, read at `read_time_ns`. Valid until the next call.
+  // Converts a tile's markers, read at `read_time_ns`. Valid until the next call.
   std::span<const MarkerHostTime> convert(uint8_t x, uint8_t y, uint64_t read_time_ns,
                                           std::span<const uint64_t> marker_times);
 
@@ -52,14 +52,14 @@ class HostTimes {
   bool known() const { return !maps_.empty(); }
   uint64_t without_bound() const { return without_bound_; }  // markers so far
 
-  // Of the reference tile's domain; null: not known yet.
+  // The map of the reference tile's domain; null: not known yet.
   const collect::ClockMap* reference() const {
     const auto it = maps_.find(0);
     return it == maps_.end() ? nullptr : &it->second;
   }
-  // By tile; those that are not of the reference tile's domain.
+  // The domain of each tile that is not of the reference tile's.
   const std::map<std::pair<uint8_t, uint8_t>, uint8_t>& domains() const { return domains_; }
-  // Of the domain that the last take_clock() was about.
+  // The map of the domain that the last take_clock() was about.
   const collect::ClockMap& latest() const { return maps_.at(latest_); }
 
  private:

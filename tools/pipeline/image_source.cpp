@@ -154,7 +154,7 @@ void ImageSource::load_core() {
   if (++next_core_ == image_.cores.size()) next_core_ = 0, ++epoch_;
 }
 
-// As many spans as a collector puts into a chunk.
+// A chunk gets as many spans as a collector puts into one.
 void ImageSource::make_words(std::vector<uint64_t>& chunk) {
   const size_t count = std::min<size_t>(lanes_.size() - lanes_given_, device::kMaxRiscs);
   const auto lanes = std::span<const LaneWords>(lanes_).subspan(lanes_given_, count);

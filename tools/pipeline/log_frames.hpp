@@ -38,7 +38,7 @@ class LogFrames {
   explicit LogFrames(const Filter& filter) : filter_(filter) {}
   // Chips whose rows are left out, because they are known from elsewhere.
   void leave_out(std::set<uint32_t> captured) { captured_ = std::move(captured); }
-  // Without it there are no host times.
+  // If it is not called there are no host times.
   void clocks(Clocks clocks) { clocks_ = std::move(clocks); }
 
   // Plays the chips of these logs that a finished pipeline lacks. Throws SourceError as play() does.
@@ -61,7 +61,7 @@ class LogFrames {
     std::optional<uint32_t> trace_id, trace_counter;
     bool operator==(const Launch&) const = default;
   };
-  // Of a core with two processors of one name.
+  // A core with two processors of one name.
   struct Twins {
     std::optional<uint16_t> first;    // firmware zone of the first
     uint8_t now = 0;                  // whose firmware zone came last

@@ -79,7 +79,7 @@ class Output::Thread {
     busy_ = true;
     changed_.notify_all();
   }
-  // Until everything is written.
+  // Waits until everything is written.
   void wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !busy_; });

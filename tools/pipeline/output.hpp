@@ -49,7 +49,8 @@ class Output {
   }
   // Whole rows, written without a copy where they are many.
   void append_rows(std::string_view rows);
-  // Of an output in memory: what was appended, and `memory` for what comes.
+  // Two functions for an output in memory: how much was appended; what was appended, in exchange for `memory` for
+  // what comes.
   size_t bytes_in_memory() const { return used_; }
   std::vector<char> take_rows(std::vector<char> memory);
   void flush();

@@ -343,7 +343,8 @@ void Pipeline::sort_by_time() {
     for (auto at = g; at != ordered_.begin() && earlier(*at, *std::prev(at)); --at)
       std::iter_swap(at, std::prev(at));
   if (!std::is_sorted(customs, ordered_.end(), earlier)) std::stable_sort(customs, ordered_.end(), earlier);
-  // At most four go to their places among the others, the last one first: what is behind it is in order.
+  // The guaranteed markers, at most four, are put at their places among the others, the last one first: what is
+  // behind it is in order.
   for (auto g = customs; g != ordered_.begin();) {
     --g;
     const auto place = std::lower_bound(std::next(g), ordered_.end(), *g, earlier);

@@ -35,7 +35,7 @@ struct Filter {
   bool wants(uint8_t x, uint8_t y, uint8_t r) const {
     return (cores.empty() || cores.contains({x, y})) && (riscs.empty() || riscs.contains(r));
   }
-  // By the name that is shown: the number of an event may be what a zone's name is hashed to.
+  // Compares the name that is shown: the number of an event may be what a zone's name is hashed to.
   bool wants(const markers::Marker& m, const markers::ZoneNames& names, std::string_view processor) const {
     if (m.time_cycles < cycles_from || m.time_cycles > cycles_to) return false;
     if (zones.empty()) return true;
@@ -62,8 +62,8 @@ class Pipeline {
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format);
 
-  // For callers that decode words elsewhere: does all that push() does for a chunk of device words except decoding. False if the
-  // filter excludes the chunk.
+  // Used by callers that decode words elsewhere: does all that push() does for a chunk of device words except decoding. False if
+  // the filter excludes the chunk.
   bool note_words(std::span<const uint64_t> chunk);
   void complain(std::string complaint) { complaint_ = std::move(complaint); }
   std::string take_complaint() { return std::exchange(complaint_, {}); }
@@ -80,21 +80,21 @@ class Pipeline {
   void lost_beginning() { losses_.lost_beginning(); }
   void broke_off() { losses_.broke_off(); }
 
-  // To be called after the last chunk: words that wait are delivered as well as possible, then the intervals without a
-  // record.
+  // Must be called after the last chunk: words that wait are delivered as well as possible, then the intervals without
+  // a record.
   void finish(Format& format);
 
   uint64_t markers() const { return delivered_; }
   markers::Anomalies anomalies() const { return anomalies_; }
-  // Of the devices that the filter selects.
+  // The losses of the devices that the filter selects.
   const collect::LossView& loss_view() const { return losses_; }
-  // Of the chips that came so far, by their numbers in the output: all of them, and the clock of one's
-  // reference tile, null where it is not known.
+  // The chips that came so far, by their numbers in the output: all of them, and the clock of one's reference tile,
+  // null where it is not known.
   std::set<uint32_t> chips() const;
   const collect::ClockMap* clock_of(uint32_t chip) const;
   // The chip's tiles whose clock is not that of the reference tile.
   std::set<std::pair<uint8_t, uint8_t>> tiles_apart(uint32_t chip) const;
-  // After finish(): the intervals on lanes that the filter selects, first those with a record, then those found
+  // Valid after finish(): the intervals on lanes that the filter selects, first those with a record, then those found
   // missing. `device` is the number of the chip in the output.
   std::vector<shm::LossRecord> losses() const;
   // Zone ids that were delivered, and have no name, or more than one: the first is shown then.

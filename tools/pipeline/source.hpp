@@ -1,4 +1,4 @@
-// Where chunks come from: a live segment, its remains, a capture file, or several of them. One interface, so
+// A source of chunks: a live segment, its remains, a capture file, or several of them. They have one interface, so
 // that everything downstream works on all of them.
 #pragma once
 #include <memory>
@@ -22,7 +22,7 @@ class Source {
   virtual ~Source() = default;
   enum class Next { chunk, end, idle };  // idle: nothing now, more may come
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
-  // Of a source that is followed: how long next() waits before it returns idle, at least 1 ms.
+  // For a source that is followed: how long next() waits before it returns idle, at least 1 ms.
   virtual void wait_at_most(unsigned) {}
   // Losses and damage on the way here, as sentences; empty if there are none.
   virtual std::vector<std::string> complaints() const = 0;
@@ -30,12 +30,12 @@ class Source {
   virtual std::vector<std::string> remarks() const { return {}; }
   // How much of it has come, 0 to 1; nothing where that is not known.
   virtual std::optional<double> progress() const { return std::nullopt; }
-  // For LossView: chunks in front of the first that came are lost; at the end: it did
-  // not end in order, or what stood behind the last chunk is lost.
+  // LossView needs both. True: chunks in front of the first that came are lost; the source did not end in order, or
+  // what was behind the last chunk is lost.
   virtual bool lost_beginning() const { return false; }
   virtual bool broke_off() const { return false; }
-  // Of a live ring: bytes that were overwritten before they were read, also if no later chunk came whose
-  // position would show how many there were.
+  // For a live ring: bytes that were overwritten before they were read, also if no later chunk came whose position
+  // would show how many there were.
   virtual uint64_t missed_bytes() const { return 0; }
   // Why chunks that are missing between two others are missing.
   virtual shm::LossCause loss_cause() const { return shm::LossCause::file_damaged; }

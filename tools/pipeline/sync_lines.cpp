@@ -61,7 +61,7 @@ std::string SyncLines::read(const std::filesystem::path& path) {
     else if (line.find_first_not_of(" \r") != std::string::npos && bad++ == 0)
       first_bad = number;
   }
-  // Only the root of a sync keeps its own cycles: where several do, nothing was compared.
+  // The root of a sync is the only one that keeps its own cycles: if several do, nothing was compared.
   const auto own = [](const auto& of) { return of.second.own(); };
   if (std::count_if(lines_.begin(), lines_.end(), own) > 1) std::erase_if(lines_, own);
   if (bad == 0) return {};

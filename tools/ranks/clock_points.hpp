@@ -34,14 +34,16 @@ class ClockPoints {
   ClockPoints() = default;
   explicit ClockPoints(size_t most) : most_(most) {}
 
-  // In order of RAW; a point that is not later than the latest begins again, as after a boot. Of too many the oldest go.
+  // Points must come in order of RAW; one that is not later than the latest begins again, as after a boot. If there are
+  // too many, the oldest are dropped.
   void add(const ClockPoint& point);
   // RAW of this host is the common time.
   void be_exact() { exact_ = true; }
   bool exact() const { return exact_; }
   void clear() { points_.clear(), exact_ = false; }
   bool known() const { return exact_ || !points_.empty(); }
-  // Between two points on the line that joins them, else from the nearest one on with the drift of its age.
+  // The value is on the line that joins the two points around it, else from the nearest one on with the drift of its
+  // age.
   ClockPoint at(uint64_t raw_ns) const;
   // The offset that at() adds to a time, both in sixteenths of a nanosecond: later times never become earlier ones.
   int64_t offset_sixteenths(uint64_t raw_sixteenths) const;
@@ -55,7 +57,7 @@ class ClockPoints {
   std::deque<ClockPoint> points_;
 };
 
-// Of one host in a job. Common times of different references have nothing to do with each other.
+// The clock of one host in a job. Common times of different references are not comparable.
 struct RankClock {
   uint64_t reference = 0;  // whose RAW the common time is; 0: not known
   ClockPoints points;

@@ -47,7 +47,7 @@ Beginning beginning_of(const std::string& path) {
   return found;
 }
 
-// By file name, of one directory.
+// The clocks of one directory, by file name.
 std::map<std::string, RankClock> clocks_in(const fs::path& directory) {
   std::map<std::string, RankClock> all;
   std::ifstream in(directory / kClocksFile);
@@ -73,7 +73,8 @@ void relate_by_files(std::vector<RankCapture>& all) {
   }
 }
 
-// Those that clocks.json does not relate, by their wall clock to the first one whose wall clock is known.
+// Relates the captures that clocks.json does not relate, by their wall clock, to the first one whose wall clock is
+// known.
 void relate_by_wall_clocks(std::vector<RankCapture>& all, const std::vector<Beginning>& beginnings) {
   std::optional<int64_t> common;  // wall clock less common time
   for (size_t i = 0; i < all.size() && !common; ++i)

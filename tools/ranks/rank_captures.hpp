@@ -30,8 +30,8 @@ struct RankCaptures {
   const RankCapture* find(const std::string& path) const;
 };
 
-// Of captures that are named after ranks; other sources are passed over. Fewer than two ranks: none, as there is nothing to relate.
-// Damaged captures count as having one chip: their reader reports the damage.
+// Finds the captures that are named after ranks; other sources are passed over. Fewer than two ranks: none, as there is nothing to
+// relate. Damaged captures count as having one chip: their reader reports the damage.
 RankCaptures rank_captures(const std::vector<std::string>& sources);
 
 }  // namespace ttc::tools

@@ -17,9 +17,9 @@ struct RankName {
   std::string text() const { return host + "_rank_" + std::to_string(rank); }
   bool operator==(const RankName&) const = default;
 };
-// Of a file's or folder's name without its ending; none: it names no rank.
+// Parses a file's or folder's name without its ending; none: it names no rank.
 std::optional<RankName> parse_rank_name(std::string_view name);
-// Of a capture: by its own name, else by its folder's.
+// The rank of a capture: by its own name, else by its folder's.
 std::optional<RankName> rank_of_capture(const std::string& path);
 
 // The captures of a directory and of its folders that are named after ranks, by rank, then by name. Empty: it holds none.

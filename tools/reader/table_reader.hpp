@@ -15,8 +15,8 @@ class TableReader {
  public:
   // `options` are checked. Throws SourceError.
   TableReader(const std::string& from, const ttcollect_options& options);
-  // Of a source that is open: its own following, waiting and threads count, not those of the options. `everything`: no chunk is left out
-  // on purpose, so that what is missing between two is a loss.
+  // Reads a source that is open: its own following, waiting and threads count, not those of the options. `everything`: no chunk is left
+  // out on purpose, so that what is missing between two is a loss.
   TableReader(std::unique_ptr<Source> source, const ttcollect_options& options, const Filter& filter,
               std::optional<markers::MetalDate> date, bool everything);
 

@@ -68,7 +68,7 @@ void ReplayPlayer::open(const Core& core, const ReplayLaunch& l) {
     set_control(core, f.noc_x, core.where->at.x);
     set_control(core, f.noc_y, core.where->at.y);
   }
-  // Where the id has 16 bits, it shares its word with the run counter.
+  // If the id has 16 bits, it shares its word with the run counter.
   const uint32_t host_word = f.host_id.put(l.host_id) | (control(core, f.run_counter) & ~f.host_id.mask());
   for (uint32_t r = 0; r < core.where->riscs; ++r) {
     for (uint32_t w = kFwStartWord; w < kFirstCustomWord; ++w) set_buffer(core, r, w, kUnsetWord);
@@ -92,7 +92,7 @@ void ReplayPlayer::post(const Core& core, uint32_t risc, uint32_t at, uint32_t w
               at + words, {});
 }
 
-// As quick push: the data, then the index.
+// Pushes as quick push does: the data, then the index.
 void ReplayPlayer::push_in_run(const Core& core, const ReplayLaunch& l, uint32_t risc,
                                const ReplayFrame& frame) {
   const Format& f = world_.format();

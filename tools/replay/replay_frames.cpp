@@ -60,7 +60,7 @@ class Builder {
  private:
   enum Slot { kFwStart, kFwEnd, kKernelStart, kKernelEnd, kSlots };
 
-  // Which slot the row would fill, kSlots for none.
+  // The slot that the row would fill, kSlots for none.
   Slot slot_for(const ReplayRow& r) const {
     if (!slots_[kFwStart]) return r.type == kZoneStart ? kFwStart : kSlots;
     if (!is_zone(r)) return kSlots;

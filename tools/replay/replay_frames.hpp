@@ -1,4 +1,4 @@
-// From the rows of one launch on one RISC to the frames its firmware would have pushed.
+// Makes the frames that firmware would have pushed, from the rows of one launch on one RISC.
 //
 // Rows go into the four slots (FW start and end, KERNEL start and end) and into the custom area in the order
 // of the file. What does not fit one L1 buffer is pushed in the middle of the run, as quick push does, and

@@ -42,7 +42,7 @@ std::optional<std::string> bent_note(std::string_view name, std::string_view fil
   return std::nullopt;
 }
 
-// As the exporter does: an event is its own id, and fixed ids have no names on data.
+// Follows the exporter's rule: an event is its own id, and fixed ids have no names on data.
 bool has_name(const tools::DeviceLogRow& row) {
   return tools::named_by_id({0, row.id, row.type, 0, 0});
 }
@@ -104,7 +104,7 @@ bool ReplayNames::add(const tools::DeviceLogRow& row) {
   return renamed;
 }
 
-// Where no spelling is the id's own, the first one is bent to be.
+// If no spelling is the id's own, the first one is changed until it is.
 std::string ReplayNames::chosen_zone_string(uint16_t id, const Zone& zone) {
   const Spelling& first = zone.spellings.front();
   return bent_note(first.name, first.file, first.source_line, id).value_or(std::string());

@@ -38,7 +38,7 @@ std::string_view processor(uint8_t core_kind, uint8_t risc) {
   return markers::risc_name(static_cast<markers::CoreKind>(core_kind), risc);
 }
 
-// As SQLite has integers: 64 bits with a sign. Cycles have 44 bits or 64 that are never reached.
+// SQLite has integers of 64 bits with a sign. Cycles have 44 bits, or 64 that are never reached.
 int64_t whole(uint64_t value) {
   return static_cast<int64_t>(value);
 }
@@ -98,7 +98,7 @@ SqliteFile::Parts::Parts(const std::string& to, bool append) : path(to), appendi
       "INSERT INTO ops VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
 }
 
-// Of a chip whose session never described itself: a row with its number.
+// A chip whose session never described itself gets a row with its number.
 int64_t SqliteFile::Parts::session_of(uint32_t chip) {
   const auto known = by_chip.find(chip);
   if (known != by_chip.end()) return known->second;

@@ -176,7 +176,7 @@ void DeviceTables::zones(Chip& chip, Lane& lane, const FrameEvents& f, ZoneLabel
   lane.last = std::max(lane.last, ns_.back());
 }
 
-// As Timeline has them, so that a program is the same program in every output.
+// Times are as Timeline has them, so that a program is the same program in every output.
 void DeviceTables::times(Chip& chip, const FrameEvents& f) {
   ns_.resize(f.markers.size());
   if (!chip.clock_known) {

@@ -27,7 +27,7 @@ struct Tables {
   std::deque<std::string> texts;
 
   const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
-  // Of the next batch; memory is kept.
+  // Empties the tables for the next batch; memory is kept.
   void clear() {
     markers.clear(), zones.clear(), ops.clear(), zone_bounds.clear(), op_bounds.clear(), losses.clear(),
         clocks.clear();

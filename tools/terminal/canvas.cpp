@@ -9,7 +9,7 @@
 namespace ttc::tools {
 namespace {
 
-// Of Style; `eight` is for terminals of eight colours.
+// The colours of a Style; `eight` is for terminals of eight colours.
 struct Ink {
   const char *many, *eight, *none;
 };

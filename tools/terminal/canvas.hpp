@@ -47,7 +47,7 @@ class Canvas {
   int put(int x, int y, std::string_view text, Style style = Style::plain, int width = 1 << 20);
   // Likewise, so that it ends before column `x`.
   void put_right(int x, int y, std::string_view text, Style style = Style::plain);
-  // As new rows below, broken at spaces; a word that is longer than the canvas is wide is cut.
+  // Adds text as new rows below, broken at spaces; a word that is longer than the canvas is wide is cut.
   void wrap(std::string_view text, Style style = Style::plain);
   void fill(int y, Style style);  // the whole row's style
   void cut(int height);           // rows from `height` on go
@@ -55,7 +55,7 @@ class Canvas {
   // Rows of `other` from (x, y) on.
   void lay(int x, int y, const Canvas& other);
 
-  // Without trailing spaces of plain style; every style that begins ends.
+  // The text has no trailing spaces of plain style; every style that begins ends.
   std::string row_text(int y, Colours colours) const;
 
  private:

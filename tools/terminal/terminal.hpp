@@ -12,7 +12,7 @@
 
 namespace ttc::tools {
 
-// Of standard output and the environment (NO_COLOR, TERM, COLORTERM).
+// Reads standard output and the environment (NO_COLOR, TERM, COLORTERM).
 Colours colours_of_output();
 // True if standard input and output are a terminal that supports cursor sequences.
 bool is_screen();

@@ -5,7 +5,7 @@
 namespace ttc::tools {
 namespace {
 
-// Without trailing zeros.
+// The number has no trailing zeros.
 std::string plain(double d) {
   std::string s = std::to_string(d);
   s.erase(s.find_last_not_of('0') + 1);

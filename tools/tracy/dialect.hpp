@@ -103,7 +103,7 @@ inline constexpr size_t kBlockBytes = 256 << 10;  // a block decodes to at most 
 inline constexpr size_t kProgramNameBytes = 64, kHostInfoBytes = 1024;
 inline constexpr uint16_t kBroadcastPort = 8086;
 
-// Of a trace, whatever the dialect (tracy server/TracyWorker.cpp).
+// The limits of a trace, whatever the dialect (tracy server/TracyWorker.cpp).
 inline constexpr size_t kMostSourceLocations = 32000;  // keyed ones; servers fail at 32,766
 inline constexpr size_t kMostThreads = 65535;
 inline constexpr int64_t kLongestTimeNs = int64_t{1} << 47;
@@ -118,7 +118,7 @@ struct Dialect {
 
   bool has(Item item) const { return id(item) != kNo; }
   uint8_t id(Item item) const;
-  // With the type byte, without texts that follow.
+  // The size with the type byte, without texts that follow.
   size_t bytes(Item item) const;
   size_t context_bytes() const { return fork ? 2 : 1; }
 
@@ -133,7 +133,8 @@ struct Dialect {
 std::span<const Dialect> dialects();
 std::string_view name_of(Item item);
 
-// By the number a server sent. 66 is both stock 0.11.0's and the older fork's: `fork_66` selects one.
+// The dialect of the number that a server sent. 66 is both stock 0.11.0's and the older fork's: `fork_66` selects
+// one.
 const Dialect* dialect_for(uint32_t protocol, bool fork_66);
 
 }  // namespace ttc::tracy

@@ -55,8 +55,8 @@ class Listener {
   // Once each: what knocked and was not served, as sentences.
   std::vector<std::string> reported();
 
-  // From now on servers on the network (or on this machine, where loopback is bound) are sent a message every 3 s that
-  // there is something of this dialect, as long as no server is served.
+  // After this call a message is sent every 3 s to servers on the network (or on this machine, where loopback is
+  // bound) that there is something of this dialect, as long as no server is served.
   void announce(const Dialect& dialect, std::string program);
 
  private:

@@ -75,7 +75,7 @@ void Stream::thread(uint32_t id) {
   item(Item::thread_context, id);
 }
 
-// From protocol 78 the length names a range, and the longer forms leave out what the shorter ones cover.
+// The length names a range from protocol 78 on, and the longer forms leave out what the shorter ones cover.
 void Stream::zone_begin(uint64_t ns, uint64_t source_location) {
   const int64_t delta = static_cast<int64_t>(ns) - thread_time_;
   thread_time_ = static_cast<int64_t>(ns);

@@ -15,7 +15,7 @@
 
 namespace ttc::tracy {
 
-// Where compressed blocks go, each with its length in front.
+// The receiver of compressed blocks, each with its length in front.
 class BlockSink {
  public:
   virtual ~BlockSink() = default;
@@ -42,7 +42,7 @@ class Stream {
   void thread(uint32_t id);
   void zone_begin(uint64_t ns, uint64_t source_location);
   void zone_end(uint64_t ns);
-  // Of the innermost open zone of the thread: a text, and a name instead of its source location's.
+  // Both apply to the innermost open zone of the thread: a text, and a name instead of its source location's.
   void zone_text(std::string_view text);
   void zone_name(std::string_view name);
   void message(uint64_t ns, std::string_view text, Colour colour);

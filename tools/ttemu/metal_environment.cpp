@@ -6,7 +6,7 @@
 namespace ttc::emulation {
 namespace {
 
-// As tt-metal reads it: what is no number is 0, which is no limit.
+// The variable is read as tt-metal reads it: what is no number is 0, which is no limit.
 uint64_t operation_timeout_ns(const watcher::Environment& environment) {
   const auto set = environment.find("TT_METAL_OPERATION_TIMEOUT_SECONDS");
   if (set == environment.end()) return 0;

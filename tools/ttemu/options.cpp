@@ -294,7 +294,7 @@ void settle_dvfs(Options& o) {
   }
 }
 
-// As in tt-metal, the streaming profiler excludes the classic and the real-time one (STREAMING_PROFILER_DETAILED.md).
+// The streaming profiler excludes the classic and the real-time one, as in tt-metal (STREAMING_PROFILER_DETAILED.md).
 void settle_other_profilers(Options& o) {
   if (o.streaming.empty() && !o.work.real_time) return;
   if (!o.work.chip) throw program::UsageError("--streaming and --real-time go with --workload");

@@ -50,13 +50,13 @@ struct Options {
 };
 
 void add_options(CLI::App& app, Options& options);
-// After the command line was read: which options it had.
+// Must be called after the command line was read: stores which options it had.
 void take_given(const CLI::App& app, Options& options);
 // Reads every --then into `options.following`. Set: the program ends with that code; the error is already printed.
 std::optional<int> read_following(Options& options);
 
-// After the command line was read: the profiler's layout, mailbox and mode, which must go together; outputs
-// that are inputs. Throws program::UsageError.
+// Must be called after the command line was read: checks the profiler's layout, mailbox and mode, which must go
+// together, and outputs that are inputs. Throws program::UsageError.
 void finish_firmware_options(Options& options);
 // When the card is known: its clock, harvesting and faults. Throws FaultError.
 void finish_card_options(Options& options);

@@ -37,7 +37,7 @@ std::string log_directory() {
   return std::string(std::getenv("TT_METAL_PROFILER_DIR")) + "/.logs";
 }
 
-// After the workload closed: observers take what is left, then the card goes.
+// Called after the workload closed: observers take what is left, then the card goes.
 void leave(card::EmulatedCard& card, uint64_t linger_ns) {
   if (!card.lost()) card.announce_leaving();
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(linger_ns);
@@ -145,7 +145,7 @@ ZoneCatalog catalog_of(const Options& o) {
                                                    o.world.ethernet + o.world.idle_ethernet > 0});
 }
 
-// Only what the workload records: zones of two catalogs may share a hash.
+// Adds only what the workload records: zones of two catalogs may share a hash.
 void add_names(markers::ZoneNames& names, const ZoneCatalog& zones, bool chip) {
   for (const auto* zone : zones.firmware_zones()) names.add_zone_string(zone->zone_string);
   for (uint32_t i = 0; i < zones.kernel_zones(); ++i)

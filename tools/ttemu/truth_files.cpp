@@ -21,7 +21,7 @@ uint64_t host_ns_of(const std::vector<card::ClockPiece>& pieces, uint64_t cycles
   return p.host_ns - pieces.front().host_ns + ns;
 }
 
-// As tt-metal names a process's folder where there are several.
+// The name that tt-metal gives to a process's folder if there are several.
 std::string rank_directory(const std::string& directory, unsigned rank) {
   char host[256]{};
   if (gethostname(host, sizeof host - 1) != 0 || *host == 0) std::strcpy(host, "localhost");

@@ -249,7 +249,7 @@ void add_diagnostics(CLI::App& app, ExportOptions& o) {
   app.add_flag("--keep-duplicates", o.keep_duplicates, "also the zone starts that quick push repeats");
 }
 
-// Which formats an option is of. What is not here is of all.
+// The formats to which an option belongs. An option that is not here belongs to all.
 struct OptionOf {
   const char* option;
   std::vector<std::string_view> formats;

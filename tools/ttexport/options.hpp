@@ -35,7 +35,7 @@ struct ExportOptions {
 };
 
 void add_options(CLI::App& app, ExportOptions& options);
-// After `app` has read the command line. Throws program::UsageError.
+// Must be called after `app` has read the command line. Throws program::UsageError.
 void complete(const CLI::App& app, ExportOptions& options);
 
 Filter filter_of(const ExportOptions& options);

@@ -21,7 +21,7 @@ int report_command(const Options& options, const volatile std::sig_atomic_t& sto
 
 // The state of every agent of the job that answers in time, by rank. Malformed answers are reported.
 std::vector<AgentState> ask_states(Bus& bus, const Options& options, const Identity& who);
-// Likewise of another command, until `enough`, which is called now and then.
+// Returns the answers to another command, until `enough` is satisfied, which is called now and then.
 using EnoughAnswers = std::function<bool(const std::vector<Answer>&)>;
 std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command,
                                 const EnoughAnswers& enough, uint64_t timeout_ns);

@@ -21,7 +21,7 @@ StoredRanks ranks_in_stream(Bus& bus, const Identity& job);
 // A sentence for the user of a command whose silent ranks may be unknown.
 std::string silent_are_unknown(const std::string& unreadable);
 
-// Those of `ranks` that none of the answers is of, and their names for a sentence.
+// The ranks of `ranks` without an answer, and their names for a sentence.
 std::set<std::string> without_answer(std::set<std::string> ranks, const std::vector<Answer>& answers);
 std::string names_of(const std::set<std::string>& ranks);
 

@@ -47,7 +47,7 @@ void add_gather_options(CLI::App& command, Options& options);
 void add_trigger_options(CLI::App& command, Options& options);
 void add_report_options(CLI::App& command, Options& options);
 
-// Where an agent keeps its persistent state: $XDG_STATE_HOME/ttfleet, ~/.local/state/ttfleet, or /var/lib/ttfleet.
+// The directory of an agent's persistent state: $XDG_STATE_HOME/ttfleet, ~/.local/state/ttfleet, or /var/lib/ttfleet.
 std::string state_directory();
 Identity identity_of(const Options& options);
 

@@ -20,7 +20,7 @@ int run(int argc, char** argv) {
   if (const auto ended = program::parse_command_line(kTtmon, *app, argc, argv)) return *ended;
   try {
     tools::complete(options);
-    // Without SA_RESTART: a signal ends a wait at once.
+    // SA_RESTART is not set: a signal ends a wait at once.
     struct sigaction stop {};
     stop.sa_handler = [](int) { stop_asked = 1; };
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &stop, nullptr);

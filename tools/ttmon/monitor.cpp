@@ -140,7 +140,7 @@ class Screen {
     look_at_profilers();
   }
 
-  // Of the chosen card; another card is opened when it is chosen.
+  // Examines the chosen card; another card is opened when it is chosen.
   void look_at_profilers() {
     state_.profilers.clear();
     if (!shows_profilers_) return panel_.close();

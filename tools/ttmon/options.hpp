@@ -20,7 +20,7 @@ struct MonitorOptions {
 };
 
 void add_options(CLI::App& app, MonitorOptions& options);
-// After the command line was read: live names as the readers take them.
+// Must be called after the command line was read: sets live names as the readers take them.
 void complete(MonitorOptions& options);
 
 }  // namespace ttc::tools

@@ -115,7 +115,8 @@ std::string visible_within(std::span<const uint64_t> chunks, double share) {
          " or more";
 }
 
-// From a marker's time until a reader could have it: two percentiles, and the histogram between its first and last bucket.
+// The time from a marker until a reader could have it: two percentiles, and the histogram between its first and last
+// bucket.
 std::string visibility_text(const CardSample& s, bool unicode) {
   std::array<uint64_t, shm::kVisibilityBuckets> chunks;
   for (size_t i = 0; i < chunks.size(); ++i) chunks[i] = s.count(shm::visibility_bucket(i));
@@ -344,8 +345,8 @@ std::string sparkline(const Series& series, int width, bool unicode) {
   return text;
 }
 
-// As the cores lie on the chip (NOC0 physical); places of other tiles stay empty. Its width is what it takes, 0 where
-// `width` is not enough.
+// The grid shows the cores as they lie on the chip (NOC0 physical); places of other tiles stay empty. Its width is
+// what it takes, 0 where `width` is not enough.
 Canvas core_grid(const std::vector<CoreBusy>& cores, int width) {
   if (cores.empty()) return Canvas(0);
   const auto [west, east] =

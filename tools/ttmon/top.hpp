@@ -15,7 +15,7 @@ struct TopOptions {
   bool json = false;  // one object a showing
 };
 
-// Until its sources end or `stop` is set. Throws SourceError.
+// Runs until its sources end or `stop` is set. Throws SourceError.
 void show_top(const TopOptions& options, const volatile std::sig_atomic_t& stop);
 
 }  // namespace ttc::tools

@@ -100,9 +100,9 @@ class DiffReport : public Report {
     return before > 0 ? Number((after / before - 1) * 100) : Number();
   }
 
-  // Of a duration that has no bound of its own: one cycle by rounding, and what the clock model of a capture leaves open for half of the
-  // run; the other half may hold the tail, which has no later sample. A bound above a
-  // microsecond is useless for durations, which are then cycles of one card.
+  // The bound of a duration that has none of its own: one cycle by rounding, and what the clock model of a capture leaves open for half
+  // of the run; the other half may hold the tail, which has no later sample. A bound above a microsecond is useless for durations, which
+  // are then cycles of one card.
   static double bound_us(const std::string& source, const ClockBounds& clocks, const OpTable& ops) {
     constexpr double kMostNs = 1000;
     double bound_ns = 0;

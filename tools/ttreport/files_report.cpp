@@ -253,7 +253,7 @@ class FilesReport : public Report {
       inputs_.push_back(copy.from);
       if (!fs::equivalent(copy.from, copy.to, ignored)) outputs.push_back(copy.to);
     }
-    // By way of .logs it may go back to where it came from.
+    // A copy by way of .logs may lead back to where it came from.
     const auto came_from = [this](const Copy& side) {
       std::error_code ignored;
       return side.to.filename() == kTracy && fs::equivalent(side.from, folder_ / kTracy, ignored);
@@ -334,7 +334,7 @@ class FilesReport : public Report {
     log.commit();
   }
 
-  // As ttexport leaves it beside a device log. A log that is only copied has the one beside it.
+  // Writes the losses as ttexport leaves them beside a device log. A log that is only copied has its own beside it.
   // One that an earlier report left is removed, because it would be taken for this one's.
   void losses_beside(const fs::path& log, bool copied, const report::Run& run, const DeviceCsv& csv) const {
     if (!copied) {

@@ -29,7 +29,7 @@ struct Line {
   double total_us = 0, self_us = 0, mean_us = 0, least_us = 0, most_us = 0;
   std::string slowest;      // core of the longest one
   bool no_program = false;  // ZoneStats::Key::no_program
-  // Of the zones that a clock has measured: by cycles, and by the host's clock.
+  // The zones that a clock has measured: by cycles, and by the host's clock.
   uint64_t covered = 0;
   double covered_us = 0, covered_self_us = 0, least_measured_ns = -1;
   Measured total, self, most;

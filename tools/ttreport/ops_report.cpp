@@ -103,7 +103,7 @@ class OpsReport : public Report {
   }
 
  private:
-  // Of a sentence that stderr has or will have on the same terminal.
+  // Counts the lines of a sentence that stderr has or will have on the same terminal.
   void count_line(const std::string& sentence) {
     const auto columns = static_cast<size_t>(terminal_columns(STDERR_FILENO, 0));
     if (columns == 0) return;
@@ -189,7 +189,7 @@ class OpsReport : public Report {
     return l;
   }
 
-  // Of the files of the summary, which end in .csv and .png; empty: there are none.
+  // The base name of the summary's files, which end in .csv and .png; empty: there are none.
   std::string summary_base() const {
     if (no_summary_) return {};
     if (!summary_file_.empty() || csv_.empty() || csv_ == "-") return summary_file_;

@@ -138,7 +138,7 @@ struct Parts {
   double saving_us = 0;  // of the high gaps, beyond what is usual
 };
 
-// Of a row's share of the total, in percent: its own time's; the total is the same for all.
+// The bound of a row's share of the total, in percent: its own time's; the total is the same for all.
 Number share_bound(const ReportRow& r) {
   const double us = r.device_us.value_or(0) + r.gap_us.value_or(0);
   const Number bound = r.gap_us ? sum_of(r.device_bound_us, r.gap_bound_us) : r.device_bound_us;

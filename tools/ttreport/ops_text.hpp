@@ -29,7 +29,7 @@ struct OpsSummary {
   report::GroupBy by = report::GroupBy::memory;
   bool by_device = false;
 };
-// On a terminal: all of it where it fits on `look.page` lines, else the ops that take longest, the verdict,
+// Used on a terminal: prints all of it if it fits on `look.page` lines, else the ops that take longest, the verdict,
 // the front of the summary, and what is left out.
 void ops_page(const report::OpReport& report, const OpsSummary& summary, const OpsLook& look,
               const report::TextSink& put);

@@ -21,7 +21,7 @@ class Report {
   virtual ~Report() = default;
   // Adds the report's options to its subcommand. The report owns the variables that they are bound to.
   virtual void options(CLI::App& command) = 0;
-  // After the command line was read; the exit code. May throw SourceError and OutputError.
+  // Called after the command line was read; returns the exit code. May throw SourceError and OutputError.
   virtual int run() = 0;
 };
 

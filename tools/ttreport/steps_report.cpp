@@ -115,7 +115,7 @@ class StepsReport : public Report {
     return table;
   }
 
-  // Of the counted ones: the longest and the shortest may have taken the same time.
+  // True if, of the counted steps, the longest and the shortest may have taken the same time.
   static bool within_bounds(const Steps& all) {
     const Step *least = nullptr, *most = nullptr;
     for (const Step& s : all.steps) {

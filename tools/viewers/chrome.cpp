@@ -54,7 +54,7 @@ class Members {
     if (!members.empty()) text_ += text_.empty() ? members.substr(1) : members;
   }
   void field(const EventField& f) { f.text.empty() ? number(f.name, f.number) : text(f.name, f.text); }
-  // As the last member of an event; nothing where there is none.
+  // The fields as the last member of an event; empty if there is none.
   std::string as_args() && { return text_.empty() ? "" : ",\"args\":{" + text_ + "}"; }
 
  private:
@@ -197,7 +197,7 @@ void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep&
     put_flow('f', pid_of(is), tid_of(is, step.aside), f.time_of(step), f.flow);
 }
 
-// Of a zone that was begun with a B. Such zones are never aside.
+// Ends a zone that was begun with a B. Such zones are never aside.
 void Chrome::put_end(const TimelineLane& is, uint64_t ns, const ZoneStep& step) {
   std::string same;
   if (is.number < open_.size() && !open_[is.number].empty()) {

@@ -13,7 +13,7 @@
 
 namespace ttc::tools {
 
-// As it is written everywhere: "core 1,2", NOC0 physical.
+// The name as it is written everywhere: "core 1,2", NOC0 physical.
 std::string core_name(unsigned x, unsigned y);
 
 struct EventText {
@@ -21,11 +21,11 @@ struct EventText {
   std::string name;
   std::string type = {};  // of a NoC event, without its target
   std::vector<EventField> fields;
-  // Of a hardware counter: its name, and how many of its reference cycles it counted, in percent.
+  // The name of a hardware counter, and how many of its reference cycles it counted, in percent.
   std::string counter = {};
   double percent = 0;
-  // Of a NoC event: the places it addressed, from corner to corner, as the core numbered them. None: it names none, or of
-  // another chip.
+  // The places that a NoC event addressed, from corner to corner, as the core numbered them. None: it names none, or one
+  // of another chip.
   struct Target {
     int x, y, end_x, end_y;
     bool noc1;
@@ -36,8 +36,8 @@ struct EventText {
 
 class EventTexts {
  public:
-  // Of a frame's markers that need it. Valid until the next call. A device log has one column for data, and names
-  // its counters itself: of it only NoC events of one word are unpacked.
+  // The texts of a frame's markers that need one. Valid until the next call. A device log has one column for data,
+  // and names its counters itself: of a device log only NoC events of one word are unpacked.
   std::span<EventText> of(const FrameEvents& frame);
 
  private:

@@ -23,7 +23,7 @@ struct Program {
   uint64_t kernel_begin_ns = ~uint64_t{0}, kernel_end_ns = 0;
   uint64_t longest_ns = 0;  // of a kernel zone
   uint8_t longest_x = 0, longest_y = 0;
-  // Of cores, from the first start of a kernel zone to the last end of one.
+  // Times of cores, from the first start of a kernel zone to the last end of one.
   uint64_t core_mean_ns = 0, core_most_ns = 0;
   uint8_t most_x = 0, most_y = 0;  // of core_most_ns
   uint32_t open = 0;               // processors whose end did not come

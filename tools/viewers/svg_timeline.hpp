@@ -57,8 +57,8 @@ class SvgTimeline : public TimelineWriter {
     uint64_t begin_ns;
     std::string name, text;
   };
-  // From above: threads of the host side by process; a chip's programs, then its cores; of a core its processors, each with
-  // what it lost behind it.
+  // The order from top to bottom: threads of the host side by process; a chip's programs, then its cores; of a core its
+  // processors, each with what it lost behind it.
   struct Place {
     int64_t chip = 0;   // -1: the host side
     int64_t core = -1;  // y << 8 | x, -1: above the cores; of the host side its process

@@ -172,8 +172,8 @@ void Timeline::report_program(Chip& chip, const Program& program) {
   report_span(chip, chip.program_rows, SpanKind::program, nullptr, std::move(span));
 }
 
-// Of the events that name compute cores of the chip. Nothing is recorded on a core that is addressed: the marks there have
-// the time of the event.
+// Finds the events that name compute cores of the chip. Nothing is recorded on a core that is addressed: the marks there
+// have the time of the event.
 void Timeline::find_addressed(Chip& chip, const TimelineFrame& f) {
   const auto& cores = chip.session.compute_cores;
   for (EventText& text : f.texts) {
@@ -233,7 +233,8 @@ void Timeline::report_span(Chip& chip, Rows& rows, SpanKind kind, const Timeline
   writer_->span(*rows.rows[*place], span);
 }
 
-// Those of the chip's card, or all where it is the only chip: cards that are no emulated ones have one name here and another in captures.
+// Reports the records of the chip's card, or all if it is the only chip: cards that are no emulated ones have one name here and another
+// in captures.
 void Timeline::report_records(Chip& chip) {
   std::string live_name = chip.session.device;
   std::replace(live_name.begin(), live_name.end(), ':', '-');
@@ -293,7 +294,7 @@ void Timeline::note_epoch(Chip& chip, const FrameEvents& f) {
                     core_name(f.core_x, f.core_y));
 }
 
-// At first, and whenever it rests on something else or has become twice as good or bad.
+// Reports the bound at first, and whenever it rests on something else or has become twice as good or bad.
 void Timeline::note_bound(Chip& chip, const collect::ClockSegment& s) {
   const double bound_ns = static_cast<double>(s.bound) / kHostTicksPerNs;
   if (s.kind == chip.noted_kind && bound_ns < 2 * chip.noted_bound_ns && 2 * bound_ns > chip.noted_bound_ns)
@@ -319,8 +320,8 @@ void Timeline::count_launch(Chip& chip, Lane& lane, const FrameEvents& f) {
     report_programs_per_s(chip, chip.programs.rbegin()->first - kWindowsOpen);
 }
 
-// Of a window, what the lane with the most launches has more than the one that had the most before: so all
-// windows add up to the programs there were, though lanes start a program in different windows. Windows
+// Counts for each window the launches by which the lane with the most has more than the one that had the most before.
+// So all windows add up to the programs there were, though lanes start a program in different windows. Windows
 // without a launch have no entry; each row of them is one zero.
 void Timeline::report_programs_per_s(Chip& chip, uint64_t last) {
   auto it = chip.programs.begin();
@@ -381,7 +382,8 @@ void Timeline::loss(const shm::LossRecord& record) {
   chip.losses[record.id] = record;
 }
 
-// From the first marker of the chip, where it is not known since when; until its last, where it is still open.
+// The times of a loss begin at the first marker of the chip if its begin is not known, and end at the last if it is
+// still open.
 std::pair<uint64_t, uint64_t> Timeline::times_of(const Chip& chip, const shm::LossRecord& r) const {
   uint64_t to_ns = r.to_cycles == shm::kOpenEnd ? chip.last_ns : ns_of(chip, r.to_cycles);
   const uint64_t first_ns = std::min(chip.first_ns, to_ns);

@@ -118,7 +118,7 @@ class TimelineWriter : public HostWriter {
  public:
   // Once for each device, before anything else of it.
   virtual void device(const Session& session) = 0;
-  // Before its first frame: `cycles` as there is no clock model, else how the host's clocks lie.
+  // Called before the chip's first frame: `cycles` if there is no clock model, else how the host's clocks lie.
   virtual void clock_known(uint32_t chip, bool cycles, const collect::ClockHead& head) = 0;
   // Once for each, before its first frame, span or value.
   virtual void lane(const TimelineLane& lane) = 0;

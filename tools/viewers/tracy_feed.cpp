@@ -79,7 +79,7 @@ class Served {
     return finish();
   }
   uint64_t markers() const { return markers_; }
-  // After run().
+  // Valid after run().
   bool sent_all() const { return sent_all_; }
   const std::vector<std::string>& complaints() const { return complaints_; }
 

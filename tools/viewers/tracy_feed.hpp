@@ -28,7 +28,7 @@ struct TracyFeed {
                     std::vector<std::string>& remarks) = nullptr;
 };
 
-// With `once`, of the one server; otherwise whole.
+// The outcome for the one server, if `once` is set; otherwise `whole`.
 enum class FeedEnd : uint8_t {
   whole,
   cut,           // the server did not get everything, or none came before `stop`

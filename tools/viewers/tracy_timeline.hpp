@@ -6,8 +6,7 @@
 // Device zones carry no text. Programs and losses are zones of threads of their own in every dialect, and threads of the
 // workload's host side, its frames and its locks are threads in front of the chips.
 //
-// Where a server has a limit (tracy server/TracyWorker.cpp) this is what happens, and a message reports how
-// often:
+// A server has limits (tracy server/TracyWorker.cpp). This is what happens at each, and a message reports how often:
 //
 //   32,000 source locations      names beyond it share one, and a zone's text has its own name
 //   65,535 threads               lanes beyond it are left out
@@ -55,7 +54,7 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   void host_span(const HostRow& row, const HostSpan& span) override;
   void end() override;  // closes what a server needs closed
 
-  // Of the reader, at the latest time so far.
+  // Writes a message of the reader, at the latest time so far.
   void message(const std::string& text);
 
  private:

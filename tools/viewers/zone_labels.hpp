@@ -29,14 +29,14 @@ struct ZoneLabel {
   uint32_t rgb = 0;  // of its kind, for firmware and kernel zones of its processor
 };
 
-// Of a zone that is known by its name alone.
+// The kind of a zone of which only the name is known.
 ZoneKind kind_of_zone(std::string_view name);
 // 0xRRGGBB of zones of a kind on a processor: one meaning of colours in pictures and pages.
 uint32_t colour_by_kind(ZoneKind kind, std::string_view processor);
 
 class ZoneLabels {
  public:
-  // Of one frame's processor; valid as long as names do not change. Index: marker id.
+  // The labels of one frame's processor; valid as long as names do not change. Index: marker id.
   class Lane {
    public:
     const ZoneLabel& of(const markers::Marker& marker) {

@@ -83,7 +83,7 @@ Built build(const Settings& s, const BuildOptions& o) {
   link(built.brisc_text_bytes, o);
   if (path.empty()) return built;
   std::filesystem::create_directories(o.cache);
-  // Of several processes that build, each has a name of its own until the file is whole.
+  // Several processes may build: each uses a name of its own until the file is whole.
   const std::string pending = path + "." + std::to_string(getpid());
   std::ofstream after(pending, std::ios::trunc);
   after << built.delay_cycles << '\n';

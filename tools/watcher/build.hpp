@@ -12,7 +12,7 @@ namespace ttc::watcher {
 struct BuildOptions {
   bool profiler = true;
   uint32_t brisc_text_bytes = 7480;
-  // Of builds whose key lacks the delay: what was built with another delay is taken from the cache.
+  // The key of the build lacks the delay: what was built with another delay is taken from the cache.
   bool key_lacks_delay = false;
   std::string arch = "wormhole_b0";
   std::string cache{};  // directory of built files (TT_METAL_CACHE); empty: everything is built again

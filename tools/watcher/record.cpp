@@ -7,9 +7,9 @@ namespace {
 
 constexpr uint32_t kFeedback = 3;  // field behind the masks
 
-// Of a core's record, from the mailbox's base: the same for Tensix and Ethernet cores, since the two kinds' mailboxes are alike up to what
-// follows the watcher's block. tt-metal's headers of M1, M2 and M3 show it for both kinds; M4's place on Ethernet cores follows from its
-// profiler's place there, which is as far before the Tensix one as M3's.
+// Places in a core's record, from the mailbox's base. They are the same for Tensix and Ethernet cores, since the two kinds' mailboxes are
+// alike up to what follows the watcher's block. tt-metal's headers of M1, M2 and M3 show it for both kinds; M4's place on Ethernet cores
+// follows from its profiler's place there, which is as far before the Tensix one as M3's.
 constexpr struct {
   const char* mailbox;
   uint32_t offset;
@@ -34,7 +34,7 @@ std::map<LogicalCore, Masks> masks_for(const Settings& settings, int chip,
 
 std::vector<card::Coord> ethernet_channels(std::string_view arch) {
   std::vector<card::Coord> channels;
-  // From the outside of a row in.
+  // The channels are in order from the outside of a row in.
   if (arch == "wormhole_b0")
     for (const uint8_t y : {uint8_t{0}, uint8_t{6}})
       for (const uint8_t x : std::array<uint8_t, 8>{9, 1, 8, 2, 7, 3, 6, 4}) channels.push_back({x, y});

@@ -57,7 +57,7 @@ struct Settings {
 // `asserts`: of a Debug build, which a Release build does not have. Throws StartError.
 Settings read_settings(const Environment& environment, bool asserts);
 
-// Of the process: variables that begin with TT_METAL_.
+// The variables of the process that begin with TT_METAL_.
 Environment own_environment();
 
 }  // namespace ttc::watcher

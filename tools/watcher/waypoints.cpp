@@ -8,9 +8,9 @@ namespace {
 constexpr uint32_t kOff = 2, kOn = 3;
 constexpr uint32_t kProcessors = 5;  // of the struct, whatever the kind of core
 
-// Of the block, from the mailbox's base. Counted from the members around it: in front of it the launch and go messages, behind the
-// waypoints two records of the sanitiser of 24 bytes, aligned to 8, then 4 bytes, the assertion's record (4 bytes in M2, 20 since), 8 of
-// pauses and 32 of stacks, and then the delays' record, whose place is known.
+// Places of the block, from the mailbox's base. They are counted from the members around it: in front of it the launch and go messages,
+// behind the waypoints two records of the sanitiser of 24 bytes, aligned to 8, then 4 bytes, the assertion's record (4 bytes in M2, 20
+// since), 8 of pauses and 32 of stacks, and then the delays' record, whose place is known.
 constexpr struct {
   const char* mailbox;
   uint32_t offset;

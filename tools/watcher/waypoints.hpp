@@ -16,7 +16,7 @@ class Waypoints {
   static std::optional<Waypoints> in(const markers::Mailbox& mailbox, std::string_view arch,
                                      markers::CoreKind kind);
 
-  // As at the opening of a device: no processor has passed one.
+  // Writes the state at the opening of a device: no processor has passed a waypoint.
   void write(card::EmulatedCard& card, card::Coord at, bool watcher_is_on) const;
   void pass(card::EmulatedCard& card, card::Coord at, uint32_t risc, std::string_view waypoint) const;
 

@@ -35,7 +35,7 @@ class Course {
   CourseStates at(size_t i) const;
   CourseStates by_earlier(size_t i) const { return outside(forward_[i], points_[i].x); }
   CourseStates by_later(size_t i) const { return outside(backward_[i], points_[i].x); }
-  // At x between the points i and i + 1.
+  // The states at x between the points i and i + 1.
   CourseStates within(size_t i, double x) const;
 
  private:

@@ -67,7 +67,7 @@ struct CourseStates::Outline {
     o.add(low, middle);
     return o;
   }
-  // Without corners that rounding put upon each other, and those that are within the others.
+  // Removes corners that rounding put upon each other, and those that are within the others.
   void tidy() {
     size_t kept = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -296,7 +296,7 @@ void CourseStates::advance(double cycles, const Pacing& m) {
   if (m.least_bend > -kAnyBend && m.most_bend < kAnyBend) {
     by = Outline::reached(cycles, m.least_bend, m.most_bend);
   } else {
-    // Only slower or only faster, at any rate: up to the slowest or the fastest pace.
+    // The pace only grows or only falls, at any rate: up to the slowest or the fastest pace.
     const bool slower = m.most_bend >= kAnyBend;
     const double room = slower ? std::max(m.slow - paces().low, 0.0) : std::min(m.fast - paces().high, 0.0);
     by.add(0, 0);

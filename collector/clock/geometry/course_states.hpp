@@ -1,5 +1,5 @@
-// Where a counter's course can be at one of its numbers: every pair of a time and a pace that reads and what is assumed
-// between them leave, as a convex polygon. Going on from number to number widens it by what the pace may do, reads cut
+// The set of states that a counter's course can have at one of its numbers: every pair of a time and a pace that reads
+// and assumptions leave, as a convex polygon. Moving from number to number widens it by what the pace may do; reads cut
 // it. No other course is excluded: what is outside of the polygon is contradicted (CLOCK.md, "Courses").
 //
 // Times are nanoseconds and numbers cycles, both from an origin of the caller's that keeps them small. Paces are
@@ -30,11 +30,11 @@ class CourseStates {
   CourseStates(Range times, Range paces);
 
   bool empty() const { return count_ == 0; }
-  // Only while not empty.
+  // Both need a set that is not empty.
   Range times() const;
   Range paces() const;
 
-  // So many numbers on at one pace.
+  // The times that many numbers later, at one pace.
   Range times_straight_on(double cycles) const;
 
   void keep_times(Range times);
@@ -44,10 +44,10 @@ class CourseStates {
   void keep(const CourseStates& other);
   // The least convex polygon that holds both.
   void join(const CourseStates& other);
-  // With times from an origin that is `ns` later, and with paces against another one.
+  // Moves the origin of times to `ns` later, and takes paces as differences from `pace`.
   void shift_origin(double ns, double pace = 0);
 
-  // So many numbers on, and so many back.
+  // Moves to the state that many numbers later, or earlier.
   void advance(double cycles, const Pacing& pacing);
   void retreat(double cycles, const Pacing& pacing);
 

@@ -7,9 +7,9 @@ namespace ttc::collect {
 
 class DrawnLine {
  public:
-  // From one point to another with more cycles. Where the line between them is too slow, cycles take
-  // `usual_ticks` each, and half of the rest is in front of the line, half behind it: the counter stopped
-  // somewhere in between. Where it is too fast, or goes back, the line ends later than `host_to`.
+  // Joins one point to another with more cycles. If the line between them is too slow, cycles take `usual_ticks`
+  // each, and half of the rest is in front of the line, half behind it: the counter stopped somewhere in between. If
+  // it is too fast, or goes back, the line ends later than `host_to`.
   DrawnLine(uint64_t from_cycles, HostTime host_from, uint64_t to_cycles, HostTime host_to,
             double usual_ticks);
 
@@ -19,9 +19,9 @@ class DrawnLine {
   double ticks_a_cycle() const;
   // The line joins the two points.
   bool straight() const { return straight_; }
-  // Where the map continues.
+  // The time at which the map continues.
   HostTime next() const { return next_; }
-  // Without bounds.
+  // The segment has no bounds yet.
   ClockSegment segment() const;
 
  private:

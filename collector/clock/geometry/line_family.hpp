@@ -19,7 +19,7 @@ class LineFamily {
   void pass_above(double x, double y);
 
   bool empty() const { return corners_.empty(); }
-  // Only while not empty.
+  // Both need a family that is not empty.
   Range values_at(double x) const;
   Range slopes() const;
 

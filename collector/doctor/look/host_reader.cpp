@@ -63,7 +63,7 @@ std::vector<std::string> cgroups(const card::SystemRoots& roots, const std::stri
   return found;
 }
 
-// Of a group and those it is in the least one holds.
+// The limits of this process's group and of those that hold it; the least one counts.
 void read_limits(const card::SystemRoots& roots, HostState& host) {
   const auto least = [](auto& kept, auto value) { kept = kept ? std::min(*kept, value) : value; };
   const auto in = [](const std::string& file) { return number(card::read_kernel_file(file).text); };
@@ -109,7 +109,7 @@ void read_cpus(const card::SystemRoots& roots, HostState& host) {
   }
 }
 
-// Of dkms; no value if it has none or several.
+// The version that dkms has installed; no value if it has none or several.
 std::optional<std::string> installed_driver(const std::string& root) {
   std::vector<std::string> versions;
   for (const fs::path& entry : entries_of(root + "/var/lib/dkms/tenstorrent")) {

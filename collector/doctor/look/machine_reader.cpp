@@ -102,7 +102,7 @@ void read_collectors(MachineState& machine) {
   }
 }
 
-// Which processes have to do with a card, or listen on a port of Tracy's.
+// The processes that have to do with a card, or listen on a port of Tracy's.
 std::set<int> concerned(const Look& look, const card::SystemRoots& roots, const MachineState& machine,
                         const Descriptors& seen) {
   std::set<int> pids{look.only_pid};

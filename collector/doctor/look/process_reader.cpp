@@ -117,7 +117,7 @@ void read_packages(const std::string& process, ProcessState& p) {
   std::sort(p.packages.begin(), p.packages.end());
 }
 
-// Where tt-metal looks for the sources of kernels and firmware (llrt/rtoptions.cpp: the first from 2026 on, then the other).
+// tt-metal looks here for the sources of kernels and firmware (llrt/rtoptions.cpp: the first from 2026 on, then the other).
 void read_metal_home(const std::string& process, ProcessState& p) {
   if (!p.environment) return;
   for (const char* name : {"TT_METAL_RUNTIME_ROOT", "TT_METAL_HOME"}) {
@@ -293,7 +293,8 @@ std::optional<ProcessState> read_process(const std::string& proc, int pid) {
   p.age_s = age_of(proc, fields[kStarted]);
   p.name = card::read_kernel_file(process + "/comm").text;
   p.command = card::read_kernel_file(process + "/cmdline").text;
-  // As it was called: a program that started itself again is called exe by the kernel.
+  // The command line has the name by which the program was called: the kernel calls one that started itself again
+  // exe.
   const std::string called = base_of(p.command.substr(0, p.command.find('\0')));
   if (!called.empty()) p.name = called;
   std::replace(p.command.begin(), p.command.end(), '\0', ' ');

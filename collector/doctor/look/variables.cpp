@@ -212,7 +212,7 @@ unsigned distance(const std::string& typed, const std::string& known) {
   return letters;
 }
 
-// For names whose prefix is not tt-metal's, which may belong to another program.
+// Compares names whose prefix is not tt-metal's, which may belong to another program.
 bool nearly_known(const std::string& typed) {
   constexpr unsigned kLetters = 2;
   return std::any_of(table().begin(), table().end(), [&](const Variable& v) {

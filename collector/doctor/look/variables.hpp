@@ -34,7 +34,7 @@ std::string_view nearest_name(std::string_view name);
 // Variables that look as if they were for tt-metal and are not in the table.
 std::vector<std::string> names_in_question(const Environment& environment);
 
-// By the rules of rtoptions.cpp.
+// Follows the rules of rtoptions.cpp.
 bool profiler_on(const Environment& environment);
 bool watcher_on(const Environment& environment);
 

@@ -134,7 +134,7 @@ enum class Section : uint16_t {
   spans = 5,         // span entries without digest against predictions, by byte
   digests = 6,       // a byte a span: 1 where the digest is not as predicted
   digest_bytes = 7,  // those digests
-  // By lane in order of appearance, within a lane in order of its words:
+  // The following are in order of lanes' appearance, and within a lane in order of its words:
   items = 8,        // varints: frame by shape, or a run of raw words
   shape_sizes = 9,  // varint: packets behind the four guaranteed ones, of each new shape
   shape_keys = 10,  // u32 a packet of each new shape, by byte

@@ -46,7 +46,7 @@ class CaptureReader {
   size_t damaged_parts() const;
   // True where the file is damaged in front of the first delivered chunk, sessions and names aside.
   bool lost_beginning() const;
-  // At the end: true where chunks follow the last delivered one, or the writer did not close the file.
+  // Valid at the end: true if chunks follow the last delivered one, or the writer did not close the file.
   bool broke_off() const;
   // Blocks are missing between others without damage: the recorder dropped them.
   bool lacks_blocks() const;
@@ -54,7 +54,7 @@ class CaptureReader {
   double progress() const;  // 0 to 1
   uint32_t version() const;
   bool ended_in_order() const;  // of versions 2 and 3: the file ends with an index
-  // Of a file of version 2 or 3.
+  // The file has version 2 or 3.
   uint64_t blocks_read() const;
   uint64_t blocks_of_facts() const;  // of them only the facts were read
   const CaptureFile& file() const;   // its blocks, for programs of the collector
@@ -80,7 +80,7 @@ class CaptureFollower {
   enum class Next { chunk, idle, end };
   // Waits at most `wait_ms` for a block. `end`: the writer closed the file. A file that is never closed stays `idle`.
   Next next(std::vector<uint64_t>& chunk, unsigned wait_ms);
-  // After the end. Empty if this reader got everything that a reader of the whole file gets.
+  // Valid after the end. Empty if this reader got everything that a reader of the whole file gets.
   const std::string& why_not_whole() const;
 
  private:

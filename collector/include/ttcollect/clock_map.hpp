@@ -46,7 +46,7 @@ class ClockMap {
     double drift_per_cycle_ = 0;
     uint64_t fixed_ = 0, most_ = 0;
   };
-  // Of consecutive markers.
+  // A run of consecutive markers.
   struct Run {
     size_t count = 0;
     Quality quality;
@@ -67,8 +67,8 @@ class ClockMap {
   // 2^43 cycles, 1.8 hours at 1.35 GHz) and bounds what is later than the last segment.
   Converted at(uint64_t marker_time, HostTime seen_by) const;
   enum class Tiles : uint8_t { one, two };
-  // Of two markers of one tile of the domain, or of two tiles of it, whose counters are apart by twice the spread at most;
-  // of the reference tile alone while ClockHead::tile_spread is not known. `seen_by` as above, for both.
+  // The difference of two markers of one tile of the domain, or of two tiles, whose counters are apart by twice the spread
+  // at most. While ClockHead::tile_spread is not known: of the reference tile alone. `seen_by` as above, for both.
   Difference difference(uint64_t from_time, uint64_t to_time, HostTime seen_by,
                         Tiles tiles = Tiles::one) const;
   // The part around a marker, of no length where there is none. `seen_by` as above.
@@ -95,8 +95,8 @@ class ClockMap {
 
   ClockHead head_;
   std::vector<ClockSegment> segments_;  // by era, then cycles
-  // Up to the begin of each segment, in host ticks: how much less or more host time can have passed than the segments before it
-  // show, by their pace errors; and how many of them have no pace error.
+  // Sums up to the begin of each segment, in host ticks: how much less or more host time can have passed than the segments
+  // before it show, by their pace errors; and how many of them have no pace error.
   struct Drift {
     uint64_t ticks, unknown;
   };

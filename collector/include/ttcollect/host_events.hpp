@@ -124,7 +124,7 @@ inline constexpr uint8_t kWide = 8;   // the value is not a varint, but 8 bytes
 inline constexpr uint8_t kText = 16;  // a varint: so many bytes, and these
 }  // namespace host_field
 
-// Of the host's session; every other chunk is of a device.
+// True if the chunk belongs to the host's session; every other chunk belongs to a device.
 inline bool is_of_the_host(const shm::ChunkHeader& h) {
   return h.kind == shm::ChunkKind::host_events || h.kind == shm::ChunkKind::host_names ||
          h.device == kHostDevice;

@@ -41,11 +41,11 @@ class LossView {
 
   using Intervals = std::map<uint64_t, shm::LossRecord>;  // by id
   using Sessions = std::map<uint64_t, Intervals>;
-  // By session, including sessions without a loss.
+  // The intervals of each session, including sessions without a loss.
   const Sessions& reported() const;
-  // After finish(): the intervals without a record. Their ids differ from those of the reported ones.
+  // Valid after finish(): the intervals without a record. Their ids differ from those of the reported ones.
   const Sessions& found() const;
-  // After finish(): both.
+  // Valid after finish(): both.
   Sessions all() const;
   size_t reported_count() const;
 

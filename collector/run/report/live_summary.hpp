@@ -19,7 +19,7 @@ class LiveSummary {
   // Once; the capture's file must be there. It has the lowest priority, so that the workload has the CPUs.
   void start();
   bool started() const { return helper_ != nullptr; }
-  // Of the program that follows; -1: there is none.
+  // The program that follows the capture; -1: there is none.
   pid_t pid() const { return helper_ ? helper_->pid() : -1; }
   void reap();
 
@@ -29,8 +29,8 @@ class LiveSummary {
     int exit_code = 0;
     bool broken_off = false;  // by a signal
   };
-  // To be called when the capture has ended. `followed`: it was ended in order. If the followed part is not all of it, or no part was
-  // followed, the capture is read now.
+  // Must be called when the capture has ended. `followed`: it was ended in order. If the followed part is not all of it, or no part
+  // was followed, the capture is read now.
   Lines finish(bool followed);
 
  private:

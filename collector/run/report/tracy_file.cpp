@@ -12,10 +12,11 @@ namespace ttc::collect {
 namespace {
 
 constexpr unsigned kPortMs = 5, kTendMs = 20;
-// For a program that has everything and still writes, and not for one that waits for a server it was refused by.
+// The time for a program that has everything and still writes, and not for one that waits for a server by which it
+// was refused.
 constexpr uint64_t kWritesForNs = 60'000'000'000;
 
-// That ttexport listens on; empty: it ended without one.
+// The port on which ttexport listens; empty: it ended without one.
 std::string port_of(HelperProgram& server) {
   constexpr std::string_view kBefore = "connect to 127.0.0.1:";
   for (bool running = true;; running = server.tend(kPortMs)) {

@@ -51,7 +51,7 @@ struct RunRequest {
 // The words that are executed: a single word with white space is a line for the shell, unless it is a file.
 std::vector<std::string> words_to_execute(const std::vector<std::string>& command);
 
-// That of this process.
+// The environment of this process.
 Environment own_environment();
 
 // A..B, A.. or ..B: of steps by their numbers; also the window of the summary. Throws program::UsageError.
@@ -71,8 +71,8 @@ struct EnvironmentPlan {
 EnvironmentPlan plan_environment(const RunRequest& request, const Environment& given,
                                  const std::string& root);
 
-// By tt-metal's rule (profiler_paths.hpp): -o, TT_METAL_PROFILER_DIR, TT_METAL_HOME/generated/profiler,
-// generated/profiler. Absolute where `here` is.
+// Follows tt-metal's rule (profiler_paths.hpp): -o, TT_METAL_PROFILER_DIR, TT_METAL_HOME/generated/profiler,
+// generated/profiler. The path is absolute if `here` is.
 std::string artifacts_root(const RunRequest& request, const Environment& given, const std::string& here);
 
 }  // namespace ttc::collect

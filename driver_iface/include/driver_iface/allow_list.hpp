@@ -2,9 +2,8 @@
 // the kernel-driver card checks it before every aim and every load, the emulated card records violations of it.
 // Source: tt-umd issues 1673, 2981 and 3419, device/arch/*_implementation.hpp. Hazards: docs/reference/driver.md.
 //
-// Not here on purpose: TDMA (0xFFB11000, a read stalls for 700 ms and can take the host down), interrupt and
-// overlay blocks, core-local RAM, core PCs, counters, everything of ARC, PCIe, L2CPU, security and router
-// tiles.
+// Left out on purpose: TDMA (0xFFB11000, a read stalls for 700 ms and can take the host down), interrupt and overlay
+// blocks, core-local RAM, core PCs, counters, everything of ARC, PCIe, L2CPU, security and router tiles.
 #pragma once
 #include <cstdint>
 #include <variant>

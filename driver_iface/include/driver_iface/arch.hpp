@@ -43,7 +43,7 @@ struct Arch {
   std::optional<uint32_t> channel_at(Coord endpoint) const;
   std::span<const Coord, 3> ports(uint32_t channel) const;  // of one GDDR channel
   std::span<const DramView> dram_views() const;
-  // Of a card that lacks channels (bit c of `fused_off`): the others' banks are numbered on without a hole.
+  // The views of a card that lacks channels (bit c of `fused_off`): the others' banks are numbered without a hole.
   std::vector<DramView> dram_views_without(uint32_t fused_off) const;
 };
 

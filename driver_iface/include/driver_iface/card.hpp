@@ -5,8 +5,8 @@
 // aiming a window is counted apart, and only when it really moves. All loads go through one of two windows of
 // 2 MiB.
 //
-// Not thread-safe: one thread per card, because a window that moves under a reader tears (tt-kmd wormhole.c,
-// blackhole.c). This interface cannot write to a card; index_writer.hpp can, and only that one store.
+// The class is not thread-safe: one thread per card, because a window that moves under a reader tears (tt-kmd
+// wormhole.c, blackhole.c). This interface cannot write to a card; index_writer.hpp can, and only that one store.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -144,7 +144,7 @@ class Card {
   // Card memory as a file range, where the card has a descriptor that can be read. The range must be released
   // with what arrived. No window is needed; the tile rules are the same.
   virtual std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) = 0;
-  // Not ok: what arrived cannot be trusted.
+  // If the result is not ok, the bytes that arrived cannot be trusted.
   virtual Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) = 0;
 
   // The caller read words from this tile that cannot be true (all-ones where an index is kept). Returns

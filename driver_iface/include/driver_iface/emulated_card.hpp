@@ -54,7 +54,7 @@ struct EmulatedCardOptions {
   uint64_t timer_start = 30'000'000'000;  // ticks of the reference timer, 50 MHz, when the card is made
 };
 
-// Where the profiler logs are, so that the card can count what of them was read (for pacing).
+// The place of the profiler logs, by which the card counts what of them was read (for pacing).
 struct LogGeometry {
   uint32_t control_address;  // of the control vectors in L1
   uint32_t control_bytes;
@@ -122,7 +122,7 @@ class EmulatedCard {
   // overdue.
   void set_landing_due(uint64_t raw_ns);
   uint32_t words_read(uint32_t lane, uint32_t resets) const;
-  // From here on everything of the lane up to `words` counts as read.
+  // Everything of the lane up to `words` counts as read from now on.
   void assume_read(uint32_t lane, uint32_t resets, uint32_t words);
   uint64_t control_reads(Coord tile) const;  // how often observers examined this tile's vector
 

@@ -48,8 +48,8 @@ class IndexWriter {
   std::vector<ClearableWords> places_;
 };
 
-// For the card behind `spec`, as open_card() takes it. Throws OpenError: no permission to write, another
-// writer is there, a card that takes no writes.
+// Opens the writer of the card behind `spec`, which is as open_card() takes it. Throws OpenError: no permission to
+// write, another writer is there, a card that takes no writes.
 std::unique_ptr<IndexWriter> open_index_writer(const std::string& spec, std::vector<ClearableWords> places);
 
 }  // namespace ttc::card

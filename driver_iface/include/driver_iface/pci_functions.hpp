@@ -14,7 +14,7 @@
 
 namespace ttc::card {
 
-// Where the machine is examined. A container may have its host's trees elsewhere.
+// The directories in which the machine is examined. A container may have its host's trees elsewhere.
 struct SystemRoots {
   std::string sys = "/sys";
   std::string proc = "/proc";
@@ -44,7 +44,7 @@ struct PciFunction {
   int numa_node = -1;      // -1: the firmware does not report it
   std::string local_cpus;  // a CPU list, as in "0-15,32-47"
 
-  // Only where tt-kmd is bound.
+  // Both are set only where tt-kmd is bound.
   std::optional<unsigned> ordinal;  // of the node
   std::string node;                 // /dev/tenstorrent/N
   std::string by_id;                // the node's name that does not change; empty: none
@@ -68,7 +68,8 @@ struct InventoryError : std::runtime_error {
 // card) and who has the nodes open: for a collector that needs the place of its card alone.
 enum class Detail : uint8_t { everything, place };
 
-// By PCI address. No PCI bus is no error. Throws InventoryError when there is one that cannot be read.
+// Returns the functions in order of PCI address. A machine without a PCI bus is no error. Throws InventoryError when
+// there is one that cannot be read.
 std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots = {},
                                                Detail detail = Detail::everything);
 

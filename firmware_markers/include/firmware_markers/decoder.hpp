@@ -90,7 +90,7 @@ class Batch {
   uint32_t payload_count_ = 0;
 };
 
-// By which instructions a decoder takes ordinary frames. All decode the same (src/wide_frames.hpp).
+// The instructions by which a decoder takes ordinary frames. All decode the same (src/wide_frames.hpp).
 enum class DecodePath : uint8_t { portable, avx2, avx512 };
 inline constexpr DecodePath kDecodePaths[] = {DecodePath::portable, DecodePath::avx2, DecodePath::avx512};
 std::string_view to_string(DecodePath path);

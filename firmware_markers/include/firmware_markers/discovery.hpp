@@ -54,11 +54,12 @@ Discovery discover(const L1Image& image, const Placement& placement, CoreKind ki
 // How the firmware was built, from one core's vector and its buffers (RISC by RISC, kBufferWords each; may be
 // empty). Normal unless they show another mode.
 device::Mode mode_of(const ControlVector& vector, std::span<const uint32_t> buffers);
-// Likewise from BRISC's first words alone: of its buffer while it records, or of a frame that has landed in its log.
+// Decides the same from BRISC's first words alone: of its buffer while it records, or of a frame that has landed in
+// its log.
 bool looks_accumulated(std::span<const uint32_t> words);
 
-// Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half. This
-// shows only once a run was recorded.
+// The id word's low half counts the runs until early 2025, and the launch's id is in the high half. This shows only
+// once a run was recorded.
 bool has_narrow_ids(const ControlVector& vector, std::span<const uint32_t> buffers);
 
 // L1 holds words of RISC `risc` that no push has taken to its log: a replay's last frame, what accumulates,

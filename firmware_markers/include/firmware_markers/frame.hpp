@@ -124,9 +124,9 @@ constexpr bool looks_rolled_over(uint64_t time, uint64_t earlier) {
 constexpr uint64_t repaired(uint64_t time) {
   return (time + (uint64_t{1} << 32)) & kClockMask;
 }
-// For a lane's first marker, or one behind a gap of a roll-over or more: whether the marker that follows shows that
-// `time` had rolled over. `later` is the next time of the same processor; `time` had rolled over if `later` is one
-// roll-over and less than kNextToNothing behind it.
+// Used for a lane's first marker, or one behind a gap of a roll-over or more: true if the marker that follows shows
+// that `time` had rolled over. `later` is the next time of the same processor. `time` had rolled over if `later` is
+// one roll-over and less than kNextToNothing behind it.
 constexpr bool rolled_over_before(uint64_t time, uint64_t later) {
   constexpr int64_t kRollOver = int64_t{1} << 32, kNextToNothing = int64_t{1} << 24;
   const int64_t gap = clock_difference(later, time);
@@ -136,7 +136,7 @@ constexpr bool rolled_over_before(uint64_t time, uint64_t later) {
 // Time of the frame's FW start, which must be set; repaired where the markers that follow it show a
 // roll-over.
 uint64_t start_time(std::span<const uint32_t> frame);
-// Likewise of its first custom marker, which there must be.
+// The time of the frame's first custom marker, which there must be.
 uint64_t first_custom_time(std::span<const uint32_t> frame);
 
 // The part of a lane's past that is needed to verify its next frame. Every span carries one
@@ -195,7 +195,7 @@ template <class Judge>
 Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceiling& ceiling, bool cut,
                    FrameDigest& digest, Judge&& judge);
 
-// Behind the last word of the frame at words[at] of a launch that the RISC sat out, by syntax: the words behind it may be read as
+// Returns the word behind the frame at words[at] of a launch that the RISC sat out, by syntax: the words behind it may be read as
 // its own. 0: no such frame begins there.
 size_t sat_out_frame_end(std::span<const uint32_t> words, size_t at, const Lane& lane);
 
@@ -237,7 +237,7 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
     VerifiedFrame frame;
     const size_t length = detail::verify_frame(words, at, lane, ceiling, next, frame);
     if (length == 0 || (cut && at + length == words.size())) break;
-    // Where the next frame begins is only known from a frame that is not an older one.
+    // Only a frame that is not an older one shows where the next frame begins.
     if (at + length < words.size()) {
       const size_t behind = at + length;
       if (lane.sat_out(words.data() + behind) ? !judge.sat_out_ok(words[behind + device::kIdHost])

@@ -17,7 +17,7 @@ struct Layout {
 
 std::span<const Layout> layouts();
 
-// For names in options.
+// Used for names in options.
 bool same_ignoring_case(std::string_view a, std::string_view b);
 
 // Null when no such generation is known. `name` is matched without case.
@@ -32,11 +32,11 @@ enum class CoreKind : uint8_t { tensix = 0, active_ethernet = 1, idle_ethernet =
 inline constexpr size_t kCoreKinds = 3;
 std::string_view to_string(CoreKind kind);
 
-// As the device CSV spells processors. Trace-only mode has one pseudo RISC for a whole Tensix core.
+// The name of a processor as the device CSV has it. Trace-only mode has one pseudo RISC for a whole Tensix core.
 std::string_view risc_name(CoreKind kind, uint32_t risc, device::Mode mode = device::Mode::normal);
 
-// Where the mailbox of one kind of core begins, independent of the generation.
-// Source: tt-metal dev_mem_map.h (WH @009581cb, BH @0079e942).
+// The place where the mailbox of one kind of core begins, independent of the generation. Source: tt-metal
+// dev_mem_map.h (WH @009581cb, BH @0079e942).
 struct CorePlace {
   CoreKind kind;
   uint32_t mailbox_base;       // L1 address
@@ -45,8 +45,8 @@ struct CorePlace {
   uint32_t riscs;              // with a buffer of their own
 };
 
-// Where the profiler is on an architecture, independent of the generation.
-// Source: bh_hal.cpp@0316c7ec and sibling.
+// The place of the profiler on an architecture, independent of the generation. Source: bh_hal.cpp@0316c7ec and
+// sibling.
 struct Placement {
   std::string_view arch;        // "wormhole_b0", "blackhole"
   uint32_t dram_base;           // address of the profiler region inside every bank

@@ -59,7 +59,7 @@ struct NocEventTable {
   std::span<const std::string_view> names;
   uint8_t first_fabric, scatter, routing_1d, routing_2d;  // 0: there is none
 
-  // As JSON traces spell it; empty for a number the table does not have.
+  // The name as JSON traces have it; empty for a number that the table does not have.
   std::string_view name(uint8_t type) const { return type < names.size() ? names[type] : std::string_view(); }
   NocEventKind kind(uint8_t type) const;
 };

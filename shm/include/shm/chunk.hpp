@@ -94,7 +94,7 @@ static_assert(offsetof(ChunkHeader, bytes) == 0 && offsetof(ChunkHeader, kind) =
               sizeof(ChunkHeader) == 64 && std::is_trivially_copyable_v<ChunkHeader> &&
               std::is_standard_layout_v<ChunkHeader>);
 
-// Where the words were read. A reader must skip spans of an unknown source.
+// The memory from which the words were read. A reader must skip spans of an unknown source.
 enum class SpanSource : uint8_t {
   dram_log = 0,   // the lane's log in the card's DRAM
   l1_buffer = 1,  // the RISC's buffer in L1: not pushed yet, a later push may bring the same words again

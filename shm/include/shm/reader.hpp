@@ -8,7 +8,7 @@
 // magic word (stored last by the writer), and, where the caller waits, for a collector that holds it.
 //
 // Errors: SegmentError, one sentence, where attaching fails; afterwards next() returns what ended the stream.
-// Not thread-safe: one reader, one thread.
+// The class is not thread-safe: one reader, one thread.
 #pragma once
 #include <array>
 #include <cstdint>

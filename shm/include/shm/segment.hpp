@@ -224,7 +224,7 @@ struct SegmentOptions {
   std::string group;  // empty: the process's own
 };
 
-// Not thread-safe: one thread writes a segment.
+// The class is not thread-safe: one thread writes a segment.
 class SegmentWriter {
  public:
   // Creates the segment and takes it. Throws SegmentError when another collector has it or memory is short.

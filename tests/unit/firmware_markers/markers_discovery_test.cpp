@@ -353,7 +353,7 @@ class Blind : public testing::TestWithParam<BlindCase> {
                       : place.mailbox_base;
   uint32_t control = base + mailbox_by_name(GetParam().mailbox)->tensix_offset;
 
-  // As `place` has it, but without the magic word.
+  // Writes what `place` has, but without the magic word.
   void put() {
     image.place(expected, control - 16);
     image.at(control - 16) = 0;

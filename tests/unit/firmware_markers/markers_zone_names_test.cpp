@@ -72,7 +72,7 @@ TEST(ZoneNames, the_same_note_twice_is_one_name) {
 }
 
 TEST(ZoneNames, two_strings_of_one_hash_are_both_kept_and_ambiguous) {
-  // By the birthday rule some hundred lines of one file already hold a collision.
+  // Some hundred lines of one file already hold a collision, by the birthday rule.
   std::map<uint16_t, uint32_t> line_of;
   std::string first, second;
   for (uint32_t line = 1; first.empty() && line < 70000; ++line) {

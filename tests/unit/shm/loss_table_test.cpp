@@ -93,7 +93,7 @@ testing::AssertionResult same(const Account& account, std::span<const LossRecord
   return testing::AssertionSuccess();
 }
 
-// As many tiles as a chip can have, each losing in several ways until the account takes no more.
+// The test has as many tiles as a chip can have, each losing in several ways until the account takes no more.
 TEST(LossTable, the_largest_account_there_can_be_is_there_for_whoever_comes_late) {
   Losing losing(64 << 10);
   shm::Reader slow(losing.name(), StartAt::oldest);  // lapped many times over

@@ -35,7 +35,7 @@ std::vector<std::string> live_names(const std::vector<std::string>& from) {
   return names;
 }
 
-// Of the first ring; of captures it is made up of their names, so that the same capture is stored once.
+// The session of the first ring; for captures it is made of their names, so that the same capture is stored once.
 uint64_t session_of(const std::vector<std::string>& from) {
   const std::vector<std::string> names = live_names(from);
   if (!names.empty())

@@ -29,7 +29,7 @@ struct AgentResult {
   std::vector<std::string> remarks;
 };
 
-// Until the sources end, or `stop`. Throws SourceError, SpoolError, BusError.
+// Runs until the sources end, or `stop`. Throws SourceError, SpoolError, BusError.
 AgentResult run_agent(const AgentOptions& options, const volatile std::sig_atomic_t& stop);
 
 }  // namespace ttc::fleet

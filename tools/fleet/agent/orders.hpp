@@ -31,7 +31,7 @@ class Orders {
          Triggers::NameOf name_of);
   ~Orders();
 
-  // From the reader's thread.
+  // Called from the reader's thread.
   void op(const OpRow& row);
   std::vector<std::string> armed() const;
   uint64_t last_end_ns() const { return last_end_ns_; }

@@ -18,7 +18,7 @@ class Publisher {
   Publisher(Spool& spool, uint64_t session, uint32_t epoch)
       : spool_(spool), session_(session), epoch_(epoch) {}
 
-  // From any thread. A batch that is full goes at once.
+  // May be called from any thread. A batch that is full is sent at once.
   void add(const OpRow& row) { put(std::get<0>(kinds_), row, row.begin_ns, row.begin_ns + row.duration_ns); }
   void add(const LossRow& row) { put(std::get<1>(kinds_), row, row.from_ns, row.to_ns); }
   void add(const ClockRow& row) { put(std::get<2>(kinds_), row, row.raw_ns, row.raw_ns); }

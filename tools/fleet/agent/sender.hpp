@@ -27,7 +27,7 @@ class Sender {
   void wake();
   // Ends the thread; what is spooled stays for the next agent.
   void stop();
-  // To be called after the last batch: sends the rest, within the given time. True if all of it is stored.
+  // Must be called after the last batch: sends the rest, within the given time. True if all of it is stored.
   bool finish(uint64_t linger_ns);
 
   uint64_t rows_stored() const { return stored_; }

@@ -108,7 +108,7 @@ class Bus {
   std::condition_variable changed_;
 };
 
-// At the end of a program, after every Bus: waits for the client's threads.
+// Must be called at the end of a program, after every Bus: waits for the client's threads.
 void end_bus_threads();
 
 std::string stream_of(std::string_view cluster);

@@ -106,7 +106,7 @@ void Spool::take_over() {
   make_room();
 }
 
-// Up to where it was written whole: a process may have been killed while it wrote, or the disk was full.
+// Reads up to where the file was written whole: a process may have been killed while it wrote, or the disk was full.
 void Spool::read_file(uint64_t number) {
   const int fd = open(path_of(number).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return;

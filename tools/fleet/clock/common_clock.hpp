@@ -43,7 +43,7 @@ class CommonClock {
   uint64_t contradictions_ = 0;
 };
 
-// Of two instants on the common time, each with a bound.
+// The order of two instants on the common time, each with a bound.
 enum class Sequence : uint8_t { before, after, unknown };
 Sequence order_of(uint64_t a_ns, uint64_t a_bound_ns, uint64_t b_ns, uint64_t b_bound_ns);
 

@@ -23,7 +23,8 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace ttc::fleet {
 namespace {
 
-// Between two questions: chrony's own estimate of the clock worsens by 1 ppm and its skew; ten times as much is allowed for.
+// Allowance for the age of an answer: chrony's own estimate of the clock worsens by 1 ppm and its skew; ten times as much is
+// allowed for.
 constexpr uint64_t kAgePpm = 10;
 constexpr uint64_t kProgramNs = 1'000'000'000;
 constexpr size_t kMostPrinted = 16 << 10;

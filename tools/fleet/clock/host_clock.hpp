@@ -17,7 +17,7 @@ class HostClockDiscipline {
  public:
   // Runs those programs where that was long ago.
   void refresh();
-  // From any thread; quick. By what they reported last.
+  // May be called from any thread, and is quick. Returns what the sources reported last.
   Discipline now() const;
 
  private:

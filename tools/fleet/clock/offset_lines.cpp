@@ -35,7 +35,7 @@ std::pair<double, double> largest(const F& f, double from, double to) {
   return at_a > at_b ? std::pair(at_a, a) : std::pair(at_b, b);
 }
 
-// From a slope that is possible towards one that need not be: the last that is.
+// Searches from a possible slope towards one that need not be possible: the last that is.
 template <class F>
 double last_possible(const F& possible, double from, double to) {
   if (possible(to)) return to;

@@ -54,7 +54,7 @@ class HeldSteps {
   void op(const MatchedOp& op);
   void end();
 
-  // In which op a card came latest, over all of its steps.
+  // The op in which a card came latest, over all of its steps.
   struct LateOp {
     uint64_t op = 0;
     double late_ns = 0;              // in all executions together
@@ -106,7 +106,7 @@ class HeldSteps {
     double ns = 0;
     std::vector<OfCard> cards;
   };
-  // Of the cards' times against their lateness.
+  // The slope of the cards' times against their lateness.
   struct Slope {
     double xy = 0, xx = 0;
     uint64_t pairs = 0;

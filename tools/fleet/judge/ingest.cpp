@@ -32,7 +32,7 @@ bool Account::take(uint64_t from, uint64_t rows) {
     if (behind.from < behind.to) gaps_.insert(gap + 1, behind);
     std::erase_if(gaps_, [](const Positions& g) { return g.from == g.to; });
   } else {
-    // Where there are too many gaps, two become one: then more is missing than is.
+    // If there are too many gaps, two become one: then more counts as missing than is.
     if (from > next_) {
       if (gaps_.size() >= kMostGaps)
         gaps_.back().to = from;

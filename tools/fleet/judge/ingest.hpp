@@ -72,7 +72,7 @@ class Ingest {
   };
   explicit Ingest(Rows rows) : rows_(std::move(rows)) {}
 
-  // Before the first message: older ones are not read (Account).
+  // Must be called before the first message: older ones are not read (Account).
   void from_middle() { from_middle_ = true; }
   void take(std::string_view subject, std::string_view data);
 

@@ -26,7 +26,7 @@ class JobReport {
   JobReport(const JobReport&) = delete;
   JobReport& operator=(const JobReport&) = delete;
 
-  // Before the first message: older ones are not read.
+  // Must be called before the first message: older ones are not read.
   void from_middle() { ingest_.from_middle(); }
   void message(std::string_view subject, std::string_view data);
   void end();
@@ -55,7 +55,7 @@ class JobReport {
   uint64_t bytes_ = 0;
 };
 
-// Of facts().
+// `facts` must be the result of facts().
 std::string text_of_ranks(const JobReport::Json& facts);
 std::string text_of_stragglers(const JobReport::Json& facts);
 // How much longer each card takes in each of the longest ops, in per cent: a line a card, the latest first, so many of them at most.

@@ -9,7 +9,7 @@
 namespace ttc::fleet {
 namespace {
 
-// Of three rules: two of cards, one of ranks.
+// There are three rules: two for cards, one for ranks.
 constexpr double kLevel = Stragglers::kFalseShare / 3;
 
 double normal_tail(double z) {

@@ -55,7 +55,7 @@ class Stragglers {
 
   // `end_common_ns` 0: not known.
   void add(Card card, const OpRow& row, uint64_t end_common_ns, uint64_t bound_ns);
-  // To be called after the last row.
+  // Must be called after the last row.
   void end();
 
   size_t cards() const { return cards_.size(); }

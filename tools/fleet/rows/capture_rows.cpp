@@ -46,7 +46,7 @@ Identity rank_of(const std::string& file, uint32_t number) {
   return who;
 }
 
-// Without what wall clocks alone relate: rows have bounds, or no common time.
+// Rows that wall clocks alone relate are left out: rows have bounds, or no common time.
 std::vector<ClockRow> clock_rows_of(const tools::RankCapture& rank) {
   std::vector<ClockRow> rows;
   if (rank.basis != tools::ClockBasis::related) return rows;

@@ -14,7 +14,7 @@ class RowMaker {
   // `host` must outlive this object.
   explicit RowMaker(const HostSide& host) : host_(host) {}
 
-  // Of one batch of a reader, to whatever adds rows (Publisher); `op` is called for each op besides.
+  // Takes one batch of a reader and adds its rows to `to` (Publisher); `op` is called for each op besides.
   template <class Sink, class Take>
   void take(const tools::Tables& tables, Sink& to, const Take& op) {
     for (const ttcollect_clock& c : tables.clocks) to.add(row_of(c));

@@ -136,7 +136,7 @@ struct Batch {
     return all;
   }
 };
-// From foreign bytes. `wrong`: why there is none, as a sentence part.
+// Decodes foreign bytes. `wrong`: why there is none, as a sentence part.
 std::optional<Batch> decode_batch(std::string_view bytes, std::string& wrong);
 
 struct BatchName {

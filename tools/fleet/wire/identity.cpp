@@ -58,7 +58,7 @@ Identity identity_of(const Variable& variable, std::string_view host_name, const
   Identity who;
   who.cluster = or_else(typed.cluster, first_of(variable, std::array{"SLURM_CLUSTER_NAME"}), "local");
   who.job = or_else(typed.job, first_of(variable, kJobVariables), "default");
-  // Of a full name the host's own part: the rest would be the same everywhere.
+  // Only the host's own part of a full name is used: the rest would be the same everywhere.
   const std::string_view short_name = host_name.substr(0, host_name.find('.'));
   who.host = or_else(typed.host, std::string(short_name), "host");
   if (typed.rank >= 0) {

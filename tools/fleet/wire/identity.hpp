@@ -17,7 +17,7 @@ struct Identity {
   uint32_t rank = 0;
   std::string rank_from;  // the variable that it was read from; empty: none
 
-  // As tt-metal's runs on several hosts name their folders: <host>_rank_<N>.
+  // The name has the form of folders of tt-metal's runs on several hosts: <host>_rank_<N>.
   std::string name() const { return host + "_rank_" + std::to_string(rank); }
   std::string prefix() const { return cluster + "." + job + "." + host + "." + std::to_string(rank); }
   bool operator==(const Identity&) const = default;

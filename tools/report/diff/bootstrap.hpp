@@ -18,7 +18,7 @@ class Bootstrap {
 
   // kDraws medians of samples as many as `sorted`, drawn from it with repetition. At least one value.
   std::vector<double> medians(const std::vector<double>& sorted);
-  // Likewise sums. From kNormalFrom values on the sum is drawn from the normal distribution of its mean and
+  // Draws sums likewise. From kNormalFrom values on the sum is drawn from the normal distribution of its mean and
   // variance.
   static constexpr size_t kNormalFrom = 200;
   std::vector<double> sums(const std::vector<double>& values);
@@ -28,7 +28,7 @@ class Bootstrap {
   std::mt19937_64 random_;
 };
 
-// Between the alpha/2 and the 1 - alpha/2 quantile. At least one value.
+// The interval from the alpha/2 to the 1 - alpha/2 quantile. `draws` must have at least one value.
 Interval interval_of(std::vector<double> draws, double alpha);
 
 }  // namespace ttc::report

@@ -46,7 +46,8 @@ namespace {
 // The launches of one signature in one run, us. Bounds of times: infinite where they are not known.
 struct Side {
   std::vector<double> times, bounds;
-  // Of the times' measurement: without what cycles at the nominal rate are off by, as both runs are. A hard bound is none.
+  // The bounds of the measurement of the times, without the error of cycles at the nominal rate, which both runs have. A
+  // hard bound is none.
   std::vector<double> measured_bounds;
   std::vector<double> gaps;
   Number gap_bound = 0.0;  // of their sum
@@ -146,7 +147,7 @@ void add(std::vector<double>& to, const std::vector<double>& more) {
   for (size_t i = 0; i < to.size(); ++i) to[i] += more[i];
 }
 
-// Of the sums over all ops, each op's launches drawn again.
+// The change of the sums over all ops, each op's launches drawn again.
 Interval change_of_sums(const BySignature& all, std::vector<double> Side::*what, double alpha) {
   Bootstrap draw;
   std::vector<double> before(Bootstrap::kDraws), after(Bootstrap::kDraws);

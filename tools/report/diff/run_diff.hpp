@@ -13,7 +13,8 @@ namespace ttc::report {
 
 struct DiffOptions {
   double alpha = 0.05;  // intervals hold with probability 1 - alpha
-  // Of the clocks of both runs together: of medians of ops that have no bounds of their own, or hard ones.
+  // The bound from the clocks of both runs together, for medians of ops that have no bounds of their own, or hard
+  // ones.
   double bound_us = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kMlir = "MLIR_";
 constexpr const char* kMessage = "message ";  // used in place of a line of a file
 
-// As in a line of tracy_ops_data.csv: between back-ticks, or up to the first separator.
+// The field has the form of a line of tracy_ops_data.csv: between back-ticks, or up to the first separator.
 std::string_view field_of(std::string_view text) {
   constexpr char kQuote = '`', kSeparator = ';';
   if (!text.starts_with(kQuote)) return text.substr(0, text.find(kSeparator));
@@ -19,7 +19,7 @@ std::string_view field_of(std::string_view text) {
   return text.substr(0, text.find(kQuote));
 }
 
-// Of blocks with markers nothing is read.
+// Blocks with markers are not read.
 collect::Wanted facts_alone() {
   collect::Wanted facts;
   facts.read_from_ns = ~uint64_t{0};

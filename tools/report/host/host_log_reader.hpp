@@ -19,9 +19,9 @@ class HostLogReader : private HostListener {
   HostLogReader(const std::string& name, HostLog& log, const std::set<std::string>& children = {},
                 const HostNumbers& from = {});
   void push(std::span<const uint64_t> chunk) { stream_.push(chunk); }
-  // To be called after the last chunk: the log is whole.
+  // Must be called after the last chunk: the log is whole.
   void end();
-  // Of a capture: its facts alone are read; of one of a job's, on the common time. Throws InputError.
+  // Reads the facts of a capture alone; of one of a job's, on the common time. Throws InputError.
   void read(const std::string& capture);
   void read(const tools::RankCapture& capture);
 

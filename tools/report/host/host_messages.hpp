@@ -14,7 +14,7 @@
 
 namespace ttc::report {
 
-// Of a message: its order among all, by `first` and then `second`, and its line for sentences.
+// The place of a message: its order among all, by `first` and then `second`, and its line for sentences.
 struct MessagePlace {
   int64_t first = 0;
   uint64_t second = 0, line = 0;
@@ -28,7 +28,7 @@ class HostMessages {
   // `line`: how a sentence names a line, as "in line ".
   HostMessages(const std::string& name, const std::string& line, HostLog& log);
 
-  // Without the back-ticks around it.
+  // `text` has no back-ticks around it.
   void message(std::string_view text, const MessagePlace& place);
   // MLIR_...: its value.
   void mlir(std::string_view tag, std::string_view value, const MessagePlace& place);

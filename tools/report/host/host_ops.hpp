@@ -34,7 +34,7 @@ struct HostOp {
   std::optional<int64_t> raw_ns;  // of the message, CLOCK_MONOTONIC_RAW, where a capture has it
   std::optional<int64_t> start_ns;
   std::optional<uint64_t> duration_ns;  // of the op's own zone
-  // Of named zones inside of it: the first in HostLog::children, and how many there are.
+  // The named zones inside of it: the first in HostLog::children, and how many there are.
   uint64_t children = 0;
   uint32_t child_count = 0;
 };
@@ -68,7 +68,7 @@ struct HostLog {
   bool empty() const { return ops.empty() && signposts.empty(); }
 };
 
-// Of one of several hosts: what its own first process and its own device 0 are in the log.
+// The numbers of one of several hosts: what its own first process and its own device 0 are in the log.
 struct HostNumbers {
   uint32_t first_process = 0, first_chip = 0;
 };

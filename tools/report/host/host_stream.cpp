@@ -107,7 +107,7 @@ void HostStream::push(std::span<const uint64_t> chunk) {
   resume(number, process);
 }
 
-// Behind missing chunks nothing is known of the zones that were open: an end there may be another zone's.
+// Nothing is known behind missing chunks of the zones that were open: an end there may be another zone's.
 void HostStream::follow(const shm::ChunkHeader& header) {
   uint64_t& next = next_sequences_[header.session];
   if (header.sequence > next) {
@@ -212,7 +212,7 @@ void HostStream::define(uint32_t number, Process& process, const HostEvent& even
   process.waiting.reset();
 }
 
-// Not defined yet: a line that no source has.
+// A source that is not defined yet gets a line that no source has.
 ZoneSource& HostStream::source_of(Process& process, uint64_t key) {
   const auto [found, fresh] = process.sources.try_emplace(key);
   if (fresh) found->second.number = ~uint32_t{0}, found->second.line = ~uint32_t{0};
@@ -252,7 +252,7 @@ void HostStream::begin_zone(uint32_t number, Process& process, const HostChunkHe
   thread.open.push_back(std::move(open));
 }
 
-// To whom it is of interest, or into the op around it, whose text is not whole yet.
+// Gives the zone to the listeners that need it, or into the op around it, whose text is not whole yet.
 void HostStream::give(HostZone zone, std::vector<OpenZone>& around) {
   if (zone.source->special) {
     for (auto outer = around.rbegin(); outer != around.rend(); ++outer) {
@@ -306,7 +306,7 @@ void HostStream::about_zone(Thread& thread, uint32_t protocol, const HostEvent& 
     case EventKind::zone_text:
       return add_line(zone.text, event.text);
     case EventKind::zone_value:
-      // As Tracy's server of that protocol has it.
+      // The text is as Tracy's server of that protocol has it.
       std::snprintf(value, sizeof value,
                     protocol < kHexadecimalValues ? "%" PRIu64 : "%" PRIu64 " [0x%" PRIx64 "]", event.value,
                     event.value);

@@ -43,7 +43,8 @@ struct ZoneSource {
 
 struct HostZone {
   uint32_t process = 0;
-  // As Tracy's server numbers threads, over all processes: by their first message or zone that took time, from 1; and their order by first use.
+  // Numbered as Tracy's server numbers threads, over all processes: by their first message or zone that took time, from 1; and their order by
+  // first use.
   uint32_t thread = 0, thread_order = 0;
   const ZoneSource* source = nullptr;
   uint64_t number = 0;  // counts the zones as they began
@@ -59,7 +60,7 @@ class HostListener {
   virtual void zone(const HostZone&) {}
 };
 
-// Of a process, as the first of its chunks or its definition has it.
+// What is known of a process, as the first of its chunks or its definition has it.
 struct HostProcess {
   uint64_t pid = 0;
   std::string program;
@@ -67,7 +68,7 @@ struct HostProcess {
   std::vector<uint32_t> chips;  // by its own numbers of devices; empty: these are the chips' own
   std::string label() const;    // of its rows: PID PROGRAM [rank N]
 };
-// By a record of EventKind::process.
+// Reads a record of EventKind::process.
 HostProcess process_of(const collect::HostEvent& event);
 
 class HostStream {
@@ -77,7 +78,7 @@ class HostStream {
 
   // All chunks but those of the host's side are passed over.
   void push(std::span<const uint64_t> chunk);
-  // To be called after the last chunk: events that wait for a definition are delivered without it.
+  // Must be called after the last chunk: events that wait for a definition are delivered without it.
   void end();
 
   const std::map<uint32_t, HostProcess>& processes() const { return described_; }

@@ -26,7 +26,7 @@ class ThreadTimes {
  public:
   // All chunks but those of the host's side are passed over.
   void push(std::span<const uint64_t> chunk);
-  // By process, the busiest thread first.
+  // The threads by process, the busiest thread first.
   std::vector<ThreadTime> threads() const;
 
  private:

@@ -27,12 +27,12 @@ class TracyFiles : private HostListener {
   // `children`: as HostStream's.
   explicit TracyFiles(const std::set<std::string>& children = {}) : stream_(*this, children) {}
 
-  // Of a capture: its facts alone are read. Throws InputError.
+  // Reads the facts of a capture alone. Throws InputError.
   void read(const std::string& capture);
   void push(std::span<const uint64_t> chunk) { stream_.push(chunk); }
   void end() { stream_.end(); }
 
-  // After end(). Each of the files is written once.
+  // Valid after end(). Each of the files is written once.
   bool any() const { return messages_ || zones_; }
   size_t processes() const { return stream_.processes().size(); }
   uint64_t messages() const { return messages_; }

@@ -41,7 +41,7 @@ DurationClock read_capture_clocks(const std::vector<std::string>& from) {
   for (std::vector<uint64_t> chunk; source->next(chunk) != tools::Source::Next::end;)
     pipeline.push(chunk, count);
   for (const uint32_t chip : pipeline.chips())
-    // Of several runs on a chip each has a model, and a launch does not name its run.
+    // If a chip has several runs, each has a model, and a launch does not name its run.
     if (const collect::ClockMap* map = pipeline.clock_of(chip);
         map && !map->empty() && count.sessions[chip] == 1)
       clock.add(chip, *map, pipeline.tiles_apart(chip));

@@ -9,7 +9,7 @@ namespace {
 using collect::ClockSegment;
 constexpr unsigned kTimeBits = 44;  // of a marker
 
-// From `from` to a marker's time, which has lost its upper bits.
+// The cycles from `from` to a marker's time, which has lost its upper bits.
 int64_t cycles_since(uint64_t from, uint64_t marker_time) {
   const uint64_t difference = (marker_time - from) << (64 - kTimeBits);
   return static_cast<int64_t>(difference) >> (64 - kTimeBits);

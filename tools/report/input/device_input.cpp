@@ -40,7 +40,7 @@ class EventFormat : public tools::Format {
     if (delivered_.insert(s.chip).second)
       listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores, s.rank, s.chip_of_rank});
   }
-  // Where markers of the lane of a loss have gone.
+  // The lane to which the markers of a loss's lane are assigned.
   Lane lane_of(const shm::LossRecord& r) const {
     const auto odd = odd_lanes_.find({r.device, r.core_x, r.core_y});
     if (odd == odd_lanes_.end()) return {r.core_x, r.core_y, static_cast<LogRisc>(r.risc)};
@@ -93,7 +93,7 @@ class EventFormat : public tools::Format {
   std::map<const markers::ZoneNames*, std::array<ByProcessor, kRiscs>> by_names_;
   const markers::ZoneNames* current_ = nullptr;
   std::array<ByProcessor, kRiscs>* current_names_ = nullptr;
-  // By chip, x, y: cores whose markers go by the name of no Tensix processor.
+  // Cores, by chip, x and y, whose markers have the name of no Tensix processor.
   std::map<std::tuple<uint32_t, uint8_t, uint8_t>, LogRisc> odd_lanes_;
   std::vector<Event> batch_;
 };
@@ -257,7 +257,7 @@ namespace {
 class PairedListener : public Listener {
  public:
   PairedListener(ZonePairs& pairs, Listener& listener) : pairs_(pairs), listener_(listener) {}
-  // From a log: which of two processors of one name a row is of is a guess.
+  // The batches come from a log: which of two processors of one name a row belongs to is a guess.
   void twins_are_guessed() { guessed_ = true; }
   void device(const Device& d) override { listener_.device(d); }
   void events(const LaneEvents& batch) override {

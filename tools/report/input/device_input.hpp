@@ -1,5 +1,5 @@
-// Where device zones come from: a capture, a live collector, firmware memory, or profile_log_device.csv of
-// any year. All of them reach a Listener in the same form, in constant memory.
+// The source of device zones: a capture, a live collector, firmware memory, or profile_log_device.csv of any year.
+// All of them reach a Listener in the same form, in constant memory.
 #pragma once
 #include <functional>
 #include <map>

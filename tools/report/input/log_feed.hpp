@@ -50,7 +50,7 @@ class LogFeed {
   std::vector<Event> batch_;
   Launch launch_;
   Lane lane_;
-  // Of a core with two processors of one name: the firmware zone of the first, and whose rows these are.
+  // A core with two processors of one name: the firmware zone of the first, and whose rows these are.
   struct Twins {
     std::optional<uint16_t> first;
     uint8_t now = 0;

@@ -35,7 +35,7 @@ void add_names_of(const fs::path& path, uint32_t first_chip, tools::OpNames& to,
     remarks.push_back(path.string() + " ends in the middle of a line; it was cut");
 }
 
-// Of a capture: its facts alone are read.
+// Reads the facts of a capture alone.
 void add_names_in(const fs::path& capture, uint32_t first_chip, tools::OpNames& to) {
   collect::Wanted facts;
   facts.read_from_ns = ~uint64_t{0};

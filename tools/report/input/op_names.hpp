@@ -9,7 +9,7 @@ class OpNames;
 
 namespace ttc::report {
 
-// Of every file in `from` the tracy_ops_data.csv beside it, where there is one, and of captures the messages in them.
+// Reads the tracy_ops_data.csv beside every file in `from`, where there is one, and the messages in captures.
 // `remarks` gets sentences on what could not be read.
 void add_op_names(const std::vector<std::string>& from, tools::OpNames& to,
                   std::vector<std::string>& remarks);

@@ -16,7 +16,7 @@ class ChipOwners {
   explicit ChipOwners(const HostLog& host);
   // Ops of more than one process name the chip.
   bool several(uint32_t chip) const;
-  // Of a moment, CLOCK_MONOTONIC_RAW; of a chip of several().
+  // The owner at a moment (CLOCK_MONOTONIC_RAW) of a chip of several().
   uint32_t at(uint32_t chip, int64_t raw_ns) const;
 
  private:

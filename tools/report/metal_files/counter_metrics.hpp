@@ -42,7 +42,7 @@ struct CounterMetric {
   TableForm form = TableForm::either;
 };
 
-// In the order of the report's columns.
+// The metrics in the order of the report's columns.
 std::span<const CounterMetric> counter_metrics();
 
 }  // namespace ttc::report

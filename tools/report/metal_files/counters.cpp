@@ -64,7 +64,7 @@ double mean_of(size_t n, const Part& part) {
   return have ? all / static_cast<double>(have) : kNone;
 }
 
-// Of one core; not finite where there is none.
+// The value of one core; not finite where there is none.
 double value_of(MetricShape shape, const std::vector<uint16_t>& over, const std::vector<uint16_t>& under,
                 const CoreCounts& core) {
   const std::vector<double>& v = core.value;

@@ -61,7 +61,7 @@ class Counters : public Listener {
     uint16_t metric = 0;
     double least = 0, middle = 0, greatest = 0, mean = 0;
   };
-  // Of a program, in front of its metrics.
+  // The record of a program, in front of its metrics.
   struct Program {
     std::array<double, kUnits> sums{};  // of counts, over the cores
     bool any[kUnits] = {};

@@ -29,8 +29,8 @@ struct JoinSummary {
   uint64_t of_any_process = 0;  // device ops that may be of several processes
 };
 
-// By time, then as they came. Sorted on disk: memory does not grow with ops or rows. `host` must stay. `raw_ns`: of device rows, for chips that
-// several processes had.
+// Rows are in order of time, then as they came. They are sorted on disk: memory does not grow with ops or rows. `host` must stay. `raw_ns`: of
+// device rows, for chips that several processes had.
 Records<Joined> join(const DeviceRows& device, const HostLog& host, const RawTime& raw_ns,
                      JoinSummary& summary);
 

@@ -1,4 +1,4 @@
-// Where the device's rows of one launch are: how the joined table finds those of a host op.
+// The places of the device's rows of one launch: by them the joined table finds those of a host op.
 #pragma once
 #include <cstdint>
 #include <functional>

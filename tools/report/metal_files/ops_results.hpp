@@ -29,8 +29,8 @@ struct Cells {
 
 struct ResultOptions {
   bool mlir = false;  // LOC, CONST_EVAL_OP, PROGRAM_METADATA: the shape of tt-torch and ttrt
-  // Without host ops: all columns all the same, ops named by their program, because tt-perf-report and
-  // ttnn-visualizer read no table without them.
+  // Set if there are no host ops: the table has all columns all the same, with ops named by their program, because
+  // tt-perf-report and ttnn-visualizer read no table without them.
   bool every_column = false;
   // CLOCK_MONOTONIC_RAW of a cycle of a chip. Where it is known of every device row, signposts that have that time, too, are rows among those
   // of the device although no host op is there.

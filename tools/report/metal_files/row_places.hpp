@@ -15,8 +15,8 @@ struct RowPlace {
   int64_t host_ns = 0;                 // on the time line of the signposts
 };
 
-// By device and time. Where `raw_ns`, the CLOCK_MONOTONIC_RAW of a chip's cycle, is known of every row: by that time, and with the
-// signposts that have it, too.
+// Places are in order of device and time. If `raw_ns`, the CLOCK_MONOTONIC_RAW of a chip's cycle, is known of every row: by that
+// time, and with the signposts that have it, too.
 Records<RowPlace> places_without_ops(const DeviceRows& device, const HostLog& host, const RawTime& raw_ns);
 
 }  // namespace ttc::report

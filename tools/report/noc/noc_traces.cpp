@@ -177,7 +177,7 @@ json NocTraces::Trace::local(const Record& r) const {
   return j;
 }
 
-// Those that lie within each other, every end with its start.
+// The zones that lie within each other, every end with its start.
 std::vector<const NocTraces::Record*> NocTraces::Trace::nested_zones(std::span<const Record> records) {
   std::vector<size_t> open;
   std::vector<bool> partner(records.size());
@@ -355,7 +355,7 @@ void NocTraces::events(const LaneEvents& batch) {
 
 namespace {
 
-// For tt-npe, which takes the device's model from it. `channels` as tt-metal numbers them.
+// The topology is for tt-npe, which takes the device's model from it. `channels` as tt-metal numbers them.
 json single_device_topology(uint32_t chip, const std::string& arch, uint32_t worker_cores) {
   constexpr uint32_t kP150Cores = 130;
   json topology = {{"mesh_shapes", json::array({{{"mesh_id", 0}, {"shape", {1, 1}}}})},

@@ -72,7 +72,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   int error() const { return error_; }
-  // Until it has ended; its wait status.
+  // Waits until it has ended; returns its wait status.
   int wait(std::string& out, std::string& err) {
     std::array<pollfd, 2> ends{pollfd{out_[0], POLLIN, 0}, pollfd{err_[0], POLLIN, 0}};
     while (ends[0].fd >= 0 || ends[1].fd >= 0) {
@@ -102,7 +102,7 @@ class Child {
   int error_ = 0;
 };
 
-// Without the escape sequences that colour a terminal.
+// Removes the escape sequences that colour a terminal.
 std::string plain_text(std::string_view text) {
   static const std::regex escape("\x1b\\[[0-9;]*[A-Za-z]");
   return std::regex_replace(std::string(text), escape, "");

@@ -53,7 +53,7 @@ class BusyTime {
   RecordSort<Span, Earlier> spans_;
 };
 
-// Of the ops of one device.
+// `ops` must be of one device.
 Busy busy_time(const std::vector<const OpRow*>& ops, const DurationClock* clock = nullptr,
                TimeOf time = TimeOf::device);
 

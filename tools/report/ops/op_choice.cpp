@@ -116,7 +116,7 @@ std::optional<Key> last_followed(const Records<Key>& rows, const Signposts& foun
   return found.before_ops;
 }
 
-// Without a wish: the rows after the last signpost's name, or after an earlier one's if there are none.
+// If no window was given: the rows after the last signpost's name, or after an earlier one's if there are none.
 Window window_of(const Records<Key>& rows, const OpRows& ops, const ReportOptions& o,
                  std::vector<std::string>& remarks) {
   if (o.ignore_signposts) return {0, rows.size()};
@@ -152,7 +152,7 @@ struct ById {
 };
 using PickedById = RecordSort<Picked, ById>;
 
-// Of one step over several devices: the longest; of collectives the first, with the mean.
+// Picks from one step over several devices: the longest; of collectives the first, with the mean.
 Picked one_of(const std::vector<Key>& step) {
   if (!step.front().collective)
     return {*std::max_element(step.begin(), step.end(), [](const Key& a, const Key& b) {

@@ -67,14 +67,14 @@ struct Totals {
   double device_us = 0, gap_us = 0;
   double busy_us = 0;  // overlapping ops counted once
   double span_us = 0;  // first start to last end, over devices the longest
-  // Of busy_us and span_us; absent: not known.
+  // The bounds of busy_us and span_us; absent: not known.
   Number busy_bound_us, span_bound_us;
   double overlap_us = 0;  // of the sum, counted more than once
   size_t device_ops = 0, host_ops = 0, signposts = 0;
   std::string verdict, verdict_rule;
 };
 
-// Of the share of gaps in kernels and gaps together.
+// `gap_percent` is the share of gaps in kernels and gaps together.
 std::string verdict_of(double gap_percent);
 
 struct OpReport {
@@ -97,7 +97,7 @@ struct StackedRow {
   std::string category;
   Number flops_min, flops_max, flops_mean, flops_deviation, flops_weighted;
 };
-// By device time, longest first.
+// The rows in order of device time, longest first.
 std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_devices, bool no_host_ops);
 
 // The table as tt-perf-report's --csv has it, and columns of our own behind when `extended`.

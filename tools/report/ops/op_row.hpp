@@ -39,7 +39,7 @@ struct OpRow {
   Number fpu_counter, sfpu_counter, math_counter;  // averages on the full grid, %
   std::optional<uint32_t> slowest_x, slowest_y;
   std::string data_source;  // of its device: kFromCapture, kFromLog; empty: the table does not have it
-  // By a capture's clock model: durations in ns and their bounds.
+  // Durations in ns and their bounds, by a capture's clock model.
   Number kernel_measured, kernel_measured_bound, gap_measured, gap_measured_bound;
   uint64_t kernel_cycles = 0, seen_ns = 0;  // for further durations of the op; 0: there is no clock model
   uint64_t hard_bound = 0;  // 1: kernel_measured_bound is a hard bound, which is mostly milliseconds

@@ -185,7 +185,7 @@ OpRow OpTableReader::row(const std::vector<std::string>& cells, uint64_t id) {
   op.fpu_counter = r.percent("Avg FPU util on full grid (%)");
   op.sfpu_counter = r.percent("Avg SFPU util on full grid (%)");
   op.math_counter = r.percent("Avg Math util on full grid (%)");
-  // Without the host an op's name is not known; its program number distinguishes it.
+  // The name of an op is not known without the host; its program number distinguishes it.
   if (device_only_ || (op.code.empty() && !op.signpost()))
     op.code = op.call_count ? program_name(*op.call_count) : "program";
   return op;

@@ -23,7 +23,7 @@ struct OpTable {
   std::vector<std::string> remarks;
 };
 
-// Of an op that no host named.
+// The name of an op that no host named.
 std::string program_name(uint64_t call_count);
 
 // Rows one after the other, as they are read, into a table.
@@ -32,9 +32,9 @@ class OpTableReader {
   // `device_offset` is added to every device id.
   OpTableReader(OpTable& table, const std::vector<std::string>& header, uint32_t device_offset = 0);
   ~OpTableReader();
-  // As many cells as the header has. `id`: of the row in its file.
+  // `cells` must be as many as the header has. `id`: of the row in its file.
   OpRow row(const std::vector<std::string>& cells, uint64_t id);
-  // To be called after the last row: notes in the table whether cells were ignored, and where the first is.
+  // Must be called after the last row: notes in the table whether cells were ignored, and where the first is.
   void end() const;
 
  private:

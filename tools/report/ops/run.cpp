@@ -34,7 +34,7 @@ std::string stamp_in(const std::string& path) {
   return "";
 }
 
-// By their stamps where all have one, else by the time of their last change.
+// The newest by their stamps if all have one, else by the time of their last change.
 std::string newest(const std::vector<std::string>& paths) {
   const bool stamped = std::all_of(paths.begin(), paths.end(),
                                    [](const std::string& path) { return !stamp_in(path).empty(); });
@@ -81,7 +81,7 @@ std::vector<std::string> resolved(const std::vector<std::string>& from, bool pre
   return all;
 }
 
-// Of the host: its ops and, beside them, its times.
+// The files of the host: its ops and, beside them, its times.
 struct HostFiles {
   fs::path ops, times;
 };
@@ -155,7 +155,7 @@ void read_host(const RunOptions& options, const std::vector<std::string>& from, 
   const std::optional<HostFiles> files = host_files(options, from);
   if (files) {
     read_host_files(*files, {}, run);
-    // Without ops of the host, signposts are rows by their own time.
+    // If there are no ops of the host, signposts are rows by their own time.
     if (run.host.ops.empty() && captured) place_signposts(*captured, run.host);
     return;
   }
@@ -208,7 +208,7 @@ bool mixed(const Run& run) {
          !std::all_of(run.devices.begin(), run.devices.end(), logged);
 }
 
-// Of the chips that only a log has, those that its own sync relates to another chip.
+// Reads the sync of the chips that only a log has, for those that its own sync relates to another chip.
 void read_sync(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
   std::set<fs::path> places;
   for (const std::string& one : from) places.insert(fs::path(one).parent_path());

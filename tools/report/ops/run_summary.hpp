@@ -43,7 +43,7 @@ struct RunSummary {
   std::vector<std::string> remarks;    // sentences
 };
 
-// Of the run's plan. Throws UnknownName.
+// Summarizes by the run's plan. Throws UnknownName.
 RunSummary summarize(const Run& run, const SummaryWindow& window);
 // Lines for a terminal; empty where there is no op.
 std::string text_of(const RunSummary& summary);

@@ -35,7 +35,7 @@ Step make_step(std::string name, const OpsOfStep& ops, Number wall_us, const OpT
   return s;
 }
 
-// Of names that end in start and end, and share what is before it.
+// Finds the partner of names that end in start and end, and share what is before it.
 std::string partner(const std::string& name, const std::vector<std::string>& all) {
   for (const std::string& other : ends_of_family(name))
     if (std::find(all.begin(), all.end(), other) != all.end()) return other;

@@ -31,7 +31,7 @@ struct Step {
 std::string compiled_in_every_step(const std::vector<Step>& steps);
 // A signpost's name without its numbers: that of a family.
 std::string signpost_family(const std::string& name);
-// Of a family that begins with "start" or "begin" what ends it; empty: it has another form.
+// The ends of a family that begins with "start" or "begin"; empty: it has another form.
 std::vector<std::string> ends_of_family(const std::string& family);
 
 struct Spread {
@@ -45,8 +45,8 @@ struct Steps {
   std::string how;      // what was taken for a step, as a sentence
   std::string warning;  // empty: none
 };
-// Without a wish signposts whose names differ in their numbers alone, as step_1_start and step_2_start, are one. Throws UnknownName for a
-// signpost that is not there.
+// If no signpost is given, those whose names differ in their numbers alone, as step_1_start and step_2_start, are one. Throws UnknownName
+// for a signpost that is not there.
 Steps find_steps(const OpTable& table, const StepOptions& options);
 
 }  // namespace ttc::report

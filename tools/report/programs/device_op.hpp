@@ -18,7 +18,7 @@
 
 namespace ttc::report {
 
-// From the earliest of what was added to the latest.
+// A range from the earliest of what was added to the latest.
 struct Range {
   uint64_t begin = std::numeric_limits<uint64_t>::max();
   uint64_t end = 0;

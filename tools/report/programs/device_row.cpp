@@ -102,7 +102,8 @@ class OpTimes {
     const auto by_clock = host_ ? measured(range) : std::nullopt;
     return by_clock ? whole_ns(by_clock->ns) : to_ns(range.cycles(), mhz_);
   }
-  // Of cycles whose begin and end are not known, such as a sum over cores, or are of another tile's clock: at the pace of the op.
+  // Converts cycles whose begin and end are not known, such as a sum over cores, or that are of another tile's clock: at the pace
+  // of the op.
   uint64_t of_cycles(uint64_t cycles) const {
     return ns_per_cycle_ > 0 ? whole_ns(static_cast<double>(cycles) * ns_per_cycle_) : to_ns(cycles, mhz_);
   }

@@ -44,7 +44,7 @@ struct DeviceRow {
   std::array<Cycles, kRiscs - 1> risc_mean_ns;  // over the cores that ran one
   std::optional<uint32_t> slowest_x, slowest_y;
   std::map<std::string, double> counters;  // by column name
-  // By the clock model of a capture; they are no columns of tt-metal's.
+  // Durations by the clock model of a capture; they are no columns of tt-metal's.
   std::optional<Measured> kernel_measured, gap_measured;
   uint64_t seen_ns = 0;  // of the op, for further questions to the clock; 0: it has no clock
 };

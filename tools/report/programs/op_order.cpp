@@ -7,8 +7,8 @@
 namespace ttc::report {
 namespace {
 
-// As tt-metal rounds it, by the clock that the op's own two columns imply; none when it would be negative
-// (tt-metal tt_metal/impl/profiler/profiler_analysis.cpp@5cd3a45, writeProgramsPerfResultsToCSV).
+// The gap is rounded as tt-metal rounds it, by the clock that the op's own two columns imply; none when it would be
+// negative (tt-metal tt_metal/impl/profiler/profiler_analysis.cpp@5cd3a45, writeProgramsPerfResultsToCSV).
 int64_t gap(std::optional<uint64_t> previous_end, const Range& own, uint32_t mhz) {
   if (!previous_end) return 0;
   if (own.begin < *previous_end || own.cycles() == 0 || mhz == 0) return -1;

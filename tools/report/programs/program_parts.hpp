@@ -4,8 +4,8 @@
 // spill as a part and is joined with the other parts of its launch at the end, so that the result does not
 // depend on how much memory there was.
 //
-// Where a log does not number replays (13 columns), the same launch comes again under the same id: a piece
-// that begins on a processor that has begun already belongs to the next execution, distinguished by time.
+// If a log does not number replays (13 columns), the same launch comes again under the same id: a piece that begins
+// on a processor that has begun already belongs to the next execution, distinguished by time.
 #pragma once
 #include <bitset>
 #include <functional>

@@ -26,11 +26,11 @@ inline std::string shared_rank_legend(size_t rows) {
                    " from the one above by no more than the bounds of both: their order is not certain\n";
 }
 
-// Of a list, the longest first: a row that may be as long as the one before it shares its rank. Times without a bound are
-// taken as they are.
+// Ranks a list, the longest first: a row that may be as long as the one before it shares its rank. Times without a bound
+// are taken as they are.
 class SharedRank {
  public:
-  // Of the next row.
+  // Must be called for the next row.
   bool shares(double us, const std::optional<double>& bound_us) {
     const bool shared = any_ && bound_us && bound_ && us + *bound_us >= us_ - *bound_;
     any_ = true;

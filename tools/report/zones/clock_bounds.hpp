@@ -21,7 +21,7 @@ class ClockBounds : public Listener {
   const std::map<uint32_t, std::vector<Stretch>>& chips() const { return chips_; }
   // Least bound that holds for so large a share of the time, 0 to 1.
   static double bound_of_share(const std::vector<Stretch>& stretches, double share);
-  // At most `most` stretches; neighbours are joined under the greater bound.
+  // Returns at most `most` stretches; neighbours are joined under the greater bound.
   static std::vector<Stretch> joined(const std::vector<Stretch>& stretches, size_t most);
 
  private:

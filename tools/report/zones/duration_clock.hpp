@@ -16,7 +16,7 @@ struct Measured {
   double ns = 0, bound_ns = 0;
   bool hard =
       false;  // nothing but the largest frequency limits the bound, as before the clock model's first samples
-  // Of another figure for the same duration, such as cycles at the card's nominal rate.
+  // The bound of another figure for the same duration, such as cycles at the card's nominal rate.
   double bound_of(double shown_ns) const {
     return bound_ns + (shown_ns > ns ? shown_ns - ns : ns - shown_ns);
   }
@@ -31,11 +31,11 @@ class DurationClock {
   bool empty() const { return chips_.empty(); }
   bool apart(uint32_t chip, Tile tile) const;
 
-  // From one marker's time to another's, both of one tile. `seen_ns`: when the words of the later one had been read for sure;
-  // 0: not known. None: the model has no bound of it, or does not cover it.
+  // The duration from one marker's time to another's, both of one tile. `seen_ns`: when the words of the later one had been
+  // read for sure; 0: not known. None: the model has no bound of it, or does not cover it.
   std::optional<Measured> on_tile(uint32_t chip, Tile tile, uint64_t from, uint64_t to,
                                   uint64_t seen_ns) const;
-  // Of any two tiles of the reference tile's domain.
+  // The same for any two tiles of the reference tile's domain.
   std::optional<Measured> across(uint32_t chip, uint64_t from, uint64_t to, uint64_t seen_ns) const;
 
  private:

@@ -30,7 +30,7 @@ struct Event {
   ZoneClass zone_class;
 };
 
-// Where a marker comes from and what it belongs to. Absent trace ids are -1.
+// The place where a marker comes from, and what it belongs to. Absent trace ids are -1.
 struct Launch {
   uint32_t chip = 0;
   uint32_t host_id = 0;
@@ -54,7 +54,7 @@ inline uint64_t lane_key(uint32_t chip, const Lane& lane) {
   return uint64_t{chip} << 32 | uint64_t{lane.x} << 24 | uint64_t{lane.y} << 16 | uint64_t{lane.twin} << 8 |
          static_cast<uint64_t>(lane.risc);
 }
-// For people: unlike kRiscNames no two processors of a core have one name.
+// A name for people: unlike in kRiscNames no two processors of a core have one name.
 inline std::string processor_name(const Lane& lane) {
   return kRiscNames[static_cast<size_t>(lane.risc)] + std::string(lane.twin ? " 1" : "");
 }

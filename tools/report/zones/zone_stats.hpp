@@ -29,7 +29,7 @@ struct ZoneSpan {
 class ZoneStats : public Listener {
  public:
   static constexpr size_t kBuckets = 44;  // of the histogram: durations of 2^n .. 2^(n+1) cycles
-  // Of the zones that a clock has measured. Those with a hard bound only, which would drown all others, are none of them.
+  // The zones that a clock has measured. Those with a hard bound only, which would dominate all others, are left out.
   struct Times {
     uint64_t count = 0, cycles = 0, self_cycles = 0;
     Measured sum, self;

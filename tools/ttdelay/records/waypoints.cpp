@@ -19,7 +19,7 @@ std::optional<std::string> waypoint(uint32_t word) {
   return word == 0 ? std::optional(text) : std::nullopt;
 }
 
-// Of a core whose enabling word is at `at`; nothing where none of the processors has passed a waypoint.
+// The texts of a core whose enabling word is at `at`; none if none of the processors has passed a waypoint.
 std::optional<std::vector<std::string>> texts_behind(std::span<const uint32_t> words, size_t at) {
   if (words[at] != kWatcherIsOn) return std::nullopt;
   std::vector<std::string> texts;

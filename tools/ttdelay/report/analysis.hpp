@@ -16,7 +16,7 @@ inline constexpr double kAlpha =
 inline constexpr double kDetailShare =
     0.2;  // of it goes to the observables of single cores and zones, where there are some
 
-// At one delay.
+// The values at one delay.
 struct DosePoint {
   uint32_t cycles = 0;
   size_t runs = 0;
@@ -54,7 +54,8 @@ struct Suspicion {
   std::map<std::string, std::string> waypoints;  // of a hang, by core; empty: not known
 };
 const char* to_string(Suspicion::What what);
-// Of a hang: where which cores stood, fewest cores first, or that it is not known. Empty of anything else.
+// The sentence on a hang: where which cores stood, fewest cores first, or that it is not known. Empty for anything
+// else.
 std::string waypoints_sentence(const Suspicion& suspicion);
 
 struct InvalidRuns {

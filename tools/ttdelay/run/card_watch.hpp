@@ -33,7 +33,7 @@ struct CardFacts {
   std::map<LogicalCore, uint32_t> feedback;    // of the named cores: bits, since then
   std::vector<LogicalCore> others;             // cores with masks or feedback that were not named
   std::map<LogicalCore, card::Coord> cores{};  // all worker cores, NOC0 places
-  // Of the five processors of every core, at the last examination; empty: they are not known.
+  // The waypoints of the five processors of every core, at the last examination; empty: they are not known.
   std::map<LogicalCore, std::vector<std::string>> waypoints{};
 };
 

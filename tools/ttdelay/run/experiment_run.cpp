@@ -40,7 +40,7 @@ class Session {
         schedule_(schedule_of(experiment, experiment.seed)) {}
 
   ExperimentSummary run() {
-    // Of a ttdelay that was killed.
+    // Ends what a ttdelay that was killed left running.
     if (end_marked(folder_.mark(), kLeftGraceNs))
       say_("processes of an earlier `ttdelay run` of this experiment were still there, and were ended");
     JournalContent before = read_journal(folder_.journal());
@@ -148,7 +148,7 @@ class Session {
     return record.outcome != Outcome::hang || recover(record);
   }
 
-  // After a hang. True if the experiment may continue.
+  // Called after a hang. True if the experiment may continue.
   bool recover(const RunRecord& record) {
     const std::string what =
         (record.number ? "run " + std::to_string(record.number) : std::string("the trial")) + " hung (" +

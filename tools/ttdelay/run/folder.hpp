@@ -29,7 +29,7 @@ class ExperimentFolder {
   int lock_ = -1;
 };
 
-// For a report: without taking it. Throws FolderError.
+// Reads an experiment for a report: without taking it. Throws FolderError.
 Experiment experiment_in(const std::string& path);
 uint64_t drawn_seed();
 

@@ -35,7 +35,7 @@ struct RunRecord {
   std::map<std::string, double> values;      // by observable
   std::optional<std::string> output;         // of the workload: its checksum
   std::map<std::string, uint32_t> feedback;  // by logical core "x,y": bits of reads, writes, atomics
-  // Of a hang: where each core's processors were last, "R R CWFW W W"; empty: not known.
+  // The waypoints of a hang: where each core's processors were last, "R R CWFW W W"; empty: not known.
   std::map<std::string, std::string> waypoints;
   std::string command;  // for a shell: this run again
 };

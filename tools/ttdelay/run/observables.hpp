@@ -14,7 +14,7 @@ namespace ttc::delay {
 // between two steps. (To its end where there is one step only.)
 std::map<std::string, std::vector<double>> signpost_us(std::string_view messages);
 
-// Of the lines that an expression matches: its group, as numbers, and as the last text.
+// Both read the lines that an expression matches: its group, as numbers, and as the last text.
 std::vector<double> numbers_in(std::string_view text, const std::string& expression);
 std::optional<std::string> last_match(std::string_view text, const std::string& expression);
 

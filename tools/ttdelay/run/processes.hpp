@@ -25,7 +25,7 @@ struct Start {
 // A process in a session of its own, its standard input empty: Ctrl-C of a terminal is ours. Throws StartError.
 pid_t start_process(const Start& start);
 
-// Those of this user whose environment marks them with a value that begins with `mark`.
+// The processes of this user whose environment marks them with a value that begins with `mark`.
 std::vector<pid_t> marked_processes(const std::string& mark);
 
 // SIGTERM, and SIGKILL to those that are left when the grace is over; waits until they are gone. Whether there were any.

@@ -29,7 +29,8 @@ struct SingleRun {
 SingleRun make_run(const RunPlace& place, const PlannedRun& run, const Build& build,
                    std::optional<RecordPlace> record);
 
-// For a shell: the workload in the environment of this run, in a folder of its own. `cache`: of TT_METAL_CACHE; empty: as it is.
+// The command for a shell: the workload in the environment of this run, in a folder of its own. `cache`: of TT_METAL_CACHE;
+// empty: as it is.
 std::string command_of(const Experiment& experiment, const PlannedRun& run, const Build& build,
                        const std::string& cache);
 

@@ -32,7 +32,7 @@ struct Estimate {
 // Every group that has a weight must hold a value.
 Estimate estimate(const Groups& groups, const Weights& weights, uint64_t seed = 1);
 
-// Without the interval; what permutation and detectable effect need.
+// The values without the interval: what permutation and detectable effect need.
 struct Studentised {
   double value = 0, error = 0, freedom = 0;
 };
@@ -42,7 +42,7 @@ Studentised welch(const Groups& groups, const Weights& weights);
 // Two-sided, of Welch's t; 0 where nothing scatters.
 double welch_p(const Groups& groups, const Weights& weights);
 
-// Of group `treated` against group `control`.
+// The weights of group `treated` against group `control`.
 Weights shift_weights(size_t groups, size_t control, size_t treated);
 // Least squares through the values of all groups at `doses`, of which two must differ.
 Weights slope_weights(const std::vector<double>& doses, const Groups& groups);

@@ -211,7 +211,7 @@ Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64
   a.programs = longest_ops(sums_, kRows);
   a.op_names = !sums_.ops().empty();
   a.telemetry = sums_.telemetry();
-  // With recycling, offsets in the stream are not places in a log.
+  // With recycling, offsets in the stream are not places in a log, so the fill is taken from telemetry.
   if (a.telemetry && a.telemetry->known & 16) a.log_fill = a.telemetry->log_fill_ppm / 1e6;
   return a;
 }

@@ -12,7 +12,7 @@ struct EventField {
   std::string text = {};  // instead of the number, unless empty
 };
 
-// In words behind what is there: "bytes 64, NoC 1".
+// Appends words behind what is there: "bytes 64, NoC 1".
 void append_number(std::string& to, uint64_t value);
 void append_fields(std::string& to, std::span<const EventField> fields);
 

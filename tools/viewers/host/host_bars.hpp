@@ -40,7 +40,7 @@ class HostBars : public Format, private HostWriter {
   void end() override;
   std::vector<std::string> remarks() const override { return tracks_.remarks(); }
 
-  // From above.
+  // The lanes from top to bottom.
   const std::vector<std::string>& lanes() const { return lanes_; }
   const std::vector<HostBarName>& names() const { return names_; }
   const std::vector<HostBar>& bars() const { return bars_; }  // by lane, then by begin, outer first

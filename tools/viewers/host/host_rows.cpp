@@ -63,7 +63,7 @@ void HostRows::add(const std::vector<LockSpan>& spans) {
   }
 }
 
-// Of a frame that has no end nothing is known but that it began.
+// A frame that has no end is only known to have begun.
 void HostRows::cut(const char* why) {
   add(locks_.cut(last_ns_, why));
   for (auto& [key, set] : frames_) set.marked_ns = set.begun_ns = 0;

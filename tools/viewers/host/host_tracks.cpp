@@ -51,7 +51,7 @@ void HostTracks::push(std::span<const uint64_t> chunk) {
   if (!reader.why_not().empty()) ++damaged_;
 }
 
-// Behind missing chunks nothing is known of the zones that were open: an end there may be another zone's.
+// Nothing is known behind missing chunks of the zones that were open: an end there may be another zone's.
 void HostTracks::follow(const shm::ChunkHeader& header) {
   uint64_t& next = next_sequences_[header.session];
   if (header.sequence > next && next != 0) {

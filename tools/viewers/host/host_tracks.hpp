@@ -35,12 +35,13 @@ class HostTracks {
   void push(std::span<const uint64_t> chunk);
   // Writes the events that need not wait any more; `all`: every one.
   void release(HostWriter& to, bool all);
-  // To be called after the last chunk, before the last release: zones that are still open end with their thread.
+  // Must be called after the last chunk, before the last release: zones that are still open end with their thread.
   void end();
 
   OpNames& names() { return names_; }
   const OpNames& names() const { return names_; }
-  // From the zone of an op to the first program of this chip and host id. 0: no zone has it, or it was taken.
+  // The flow from the zone of an op to the first program of this chip and host id. 0: no zone has it, or it was
+  // taken.
   uint64_t take_flow(uint32_t chip, uint32_t host_id);
   size_t held() const { return held_; }  // events that wait
   std::vector<std::string> remarks() const;

@@ -100,7 +100,7 @@ struct Format {
   }
 };
 
-// Until early 2025 the launch's id has 16 bits and shares its word with the run counter; otherwise as kG1.
+// The launch's id has 16 bits until early 2025 and shares its word with the run counter; otherwise as kG1.
 inline constexpr Format kG1Narrow = {.generation = 16,
                                      .control_words = 32,
                                      .host_end = 0,

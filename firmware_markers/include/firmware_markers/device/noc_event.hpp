@@ -64,8 +64,8 @@ constexpr uint64_t local_noc_event(uint8_t type, NocTile to, uint32_t bytes, uin
          detail::byte_at(6, chunks < 255 ? chunks : 255) | detail::byte_at(7, posted);
 }
 
-// Of a fabric send: this, then the routing fields, then the local write to the router's core. `reach`: range
-// and direction of a multicast, otherwise its other corner.
+// A fabric send is recorded as this event, then the routing fields, then the local write to the router's core.
+// `reach`: range and direction of a multicast, otherwise its other corner.
 constexpr uint64_t fabric_noc_event(uint8_t type, NocTile to, uint32_t noc, FabricRouting routing,
                                     NocTile reach = {}) {
   return type | detail::tiles(to, reach) | detail::byte_at(5, detail::nibbles(noc + 1, routing));
@@ -99,7 +99,7 @@ bool record_noc_event(P& profiler, uint64_t event, uint32_t quick_push_zone) {
   return profiler.data(kNocEventId, event);
 }
 
-// From G3 on. Utilisation = value / reference.
+// Works from G3 on. Utilisation = value / reference.
 template <class P>
 bool record_perf_counter(P& profiler, uint8_t counter, uint32_t value, uint32_t reference,
                          uint32_t quick_push_zone) {

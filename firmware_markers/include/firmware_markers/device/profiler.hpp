@@ -507,7 +507,7 @@ class Scope {
   bool recorded_;
 };
 
-// As Scope, in a kernel that never finishes.
+// Records as Scope does, in a kernel that never finishes.
 template <class P>
 class DispatchScope {
  public:

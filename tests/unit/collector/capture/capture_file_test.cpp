@@ -27,14 +27,14 @@ std::vector<std::vector<Chunk>> small_run() {
       {launch_chunk(3), fact_chunk(shm::ChunkKind::names, 1, "A,B,1,KERNEL_PROFILER\n")}};
 }
 
-// Of tests/data/capture/version_1.ttc.
+// The contents of tests/data/capture/version_1.ttc.
 constexpr size_t kOldChunks = 8, kOldWords = 6676;
 constexpr uint64_t kOldSum = 5369300964270305920u;
-// Of tests/data/capture/version_2.ttc.
+// The contents of tests/data/capture/version_2.ttc.
 constexpr size_t kSecondChunks = 96, kSecondWords = 22824;
 constexpr uint64_t kSecondSum = 6134738814181385858u;
 
-// Of tests/data/capture/version_3.ttc.
+// The contents of tests/data/capture/version_3.ttc.
 constexpr size_t kThirdChunks = 96, kThirdWords = 13476, kThirdLosses = 48;
 constexpr uint64_t kThirdSum = 2346456404013443373u;
 

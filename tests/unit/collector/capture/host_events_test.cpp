@@ -106,7 +106,7 @@ TEST(HostChunks, version_1_is_read) {
   }
 }
 
-// Of a machine that was up for a year, times were whole multiples of 4 and 8 ns.
+// On a machine that was up for a year, times were whole multiples of 4 and 8 ns.
 TEST(HostTimes, nanoseconds_of_a_machine_that_runs_for_long_are_exact) {
   constexpr int64_t kYear = 31'536'000'000'000'001;
   HostChunkHead head{};

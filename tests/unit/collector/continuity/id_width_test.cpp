@@ -69,7 +69,7 @@ TEST(IdWidth, a_launch_in_several_frames_counts_once) {
   EXPECT_EQ(id_width(log, kBrisc, false).width, IdWidth::narrow);
 }
 
-// Of the last frame in words that were cut, the end is not known.
+// The end of the last frame is not known if the words were cut.
 TEST(IdWidth, a_frame_that_is_cut_proves_nothing) {
   EXPECT_EQ(id_width(log_of({narrow(5, 0), narrow(6, 1)}), kBrisc, true).width, IdWidth::unproven);
 }

@@ -35,7 +35,7 @@ TEST(PushesSoon, noc_events_and_counters_do) {
   EXPECT_FALSE(CoreRecycling::pushes_soon({}));
 }
 
-// Of 480,000 launches whose kernels record random data, one core was not recycled any more: a payload word looked like the head of a
+// One core was no longer recycled after 480,000 launches whose kernels record random data: a payload word looked like the head of a
 // NoC event.
 TEST(PushesSoon, payload_that_looks_like_a_noc_event_is_none) {
   const uint32_t looks = head(device::kTsData, device::kNocEventId);

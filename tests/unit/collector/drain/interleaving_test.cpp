@@ -51,7 +51,7 @@ HistoryOptions parse(std::istream& in) {
   return o;
 }
 
-// So many events between polls, and more at some loads.
+// The number of events between polls, and more at some loads.
 struct Extra {
   uint64_t load = 0;
   uint32_t events = 0;

@@ -1,4 +1,4 @@
-// Where a drain thread runs: lists of CPUs, the choice, and what it does to this thread.
+// Tests where a drain thread runs: lists of CPUs, the choice, and its effect on this thread.
 #include "collector/host/host_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ TEST(WorkloadThreads, are_read_from_proc) {
     std::ofstream(task + tid + "/status")
         << "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t" << cpus << "\n";
   };
-  // Of the kernel's 52 fields: state is the 3rd, the CPU the 39th. The name holds what looks like fields.
+  // The kernel has 52 fields: state is the 3rd, the CPU the 39th. The name holds what looks like fields.
   const auto stat = [](const char* name, const char* state, const char* cpu) {
     std::string text = std::string("77 (") + name + ") " + state;
     for (int field = 4; field <= 52; ++field) text += field == 39 ? std::string(" ") + cpu : " 17";

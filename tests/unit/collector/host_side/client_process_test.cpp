@@ -53,7 +53,7 @@ TEST_F(ClientProcess, own_threads_are_those_of_the_process) {
   EXPECT_FALSE(own.contains(0));
 }
 
-// Of this test program, which the linker gives a build id.
+// This test program has one, since the linker gives it a build id.
 TEST_F(ClientProcess, a_program_has_one_build_id_and_a_text_none) {
   const std::string id = build_id_of("/proc/self/exe");
   EXPECT_GE(id.size(), 16u);

@@ -34,7 +34,7 @@ thread_local bool exempt = false;
 
 // A sanitizer has an allocator of its own, and checks that what it gave is given back to it.
 #if !TTC_SANITIZED
-// Not inlined: else the compiler warns of a mismatch within one matching pair.
+// It must not be inlined: else the compiler warns of a mismatch within one matching pair.
 [[gnu::noinline]] void* operator new(size_t bytes) {
   if (armed.load(std::memory_order_relaxed) && !exempt && bytes >= kCounted &&
       allocations.fetch_add(1) == failing.load())

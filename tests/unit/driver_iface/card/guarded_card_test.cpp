@@ -103,7 +103,7 @@ class Guarded : public testing::Test {
     return card->copy(window, static_cast<uint32_t>(address & (kWindowBytes - 1)), words);
   }
 
-  // For so many loads this CPU runs something else: another thread, or another virtual machine.
+  // This CPU runs something else for `loads` loads: another thread, or another virtual machine.
   void take_cpu_away(unsigned loads, uint64_t ns = 3 * kMs) {
     below->on_load = [loads, ns]() mutable {
       if (loads == 0) return;
@@ -359,7 +359,7 @@ TEST_F(Guarded, the_way_to_the_card_is_not_the_cards_fault) {
   EXPECT_EQ(card->account().slow_reads, 0u);
 }
 
-// Where workloads keep their data a word may be all-ones: the tile's node id distinguishes it from a failure.
+// A word may be all-ones where workloads keep their data: the tile's node id distinguishes it from a failure.
 TEST_F(Guarded, a_single_load_of_ones_is_data_while_the_tile_says_who_it_is) {
   uint32_t word = 0;
   const auto load = [&] { return card->one_load(Window::control, Memory::uncached, 64, {&word, 1}); };

@@ -112,7 +112,7 @@ TEST(KmdFault, a_mapping_revoked_by_another_thread_in_the_middle_of_copying) {
   EXPECT_FALSE(copy_all(window, out.data()));
 }
 
-// By the signal, or by a sanitizer that reports it.
+// True if the process was ended by the signal, or by a sanitizer that reports it.
 bool died(int status) {
   return WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
 }

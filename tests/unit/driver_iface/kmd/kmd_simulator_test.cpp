@@ -183,7 +183,7 @@ TEST_F(OnSimulator, the_clock_runs_and_is_read_by_the_words_that_may_be) {
   EXPECT_EQ(simulator()->load<uint32_t>(tile, kWallClockLatched), 0u);
 }
 
-// By hand, from the layout of the registers.
+// The values are made by hand, from the layout of the registers.
 TEST(WindowRegisters, hold_what_the_driver_s_sources_say) {
   NocAim a;
   a.address = 5u << 21;

@@ -82,7 +82,7 @@ struct Rig {
            "," + std::to_string(id) + "," + std::to_string(time) + "," + std::to_string(data) + "," +
            std::to_string(host) + ",," + (trace ? std::to_string(trace) : "") + "," + std::string(type);
   }
-  // As above, from the file: without the zone's name, line, source file and meta data.
+  // Rows as above, from the file: without the zone's name, line, source file and meta data.
   std::vector<Row> true_rows() {
     truth.convert({"any", 1000, 1}, {});
     std::ifstream file(path);

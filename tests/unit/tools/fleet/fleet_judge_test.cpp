@@ -139,7 +139,7 @@ TEST(FleetStragglers, a_fast_card_is_not_named) {
   EXPECT_EQ(named, 0);
 }
 
-// For steps that differ by chance alone, a p-value below 0.05 comes in no more than about one of 20.
+// If steps differ by chance alone, a p-value below 0.05 comes in no more than about one of 20.
 TEST(FleetStragglers, of_single_steps_the_confidence_is_what_it_says) {
   uint64_t sure = 0, all = 0;
   for (uint64_t world = 0; world < 60; ++world) {

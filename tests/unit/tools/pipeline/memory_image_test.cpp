@@ -47,7 +47,7 @@ Lines csv_rows(const std::string& path) {
   return rows;
 }
 
-// Of two sorted ones, a repeated row counting as often as it is there: the first few.
+// The first few lines of `from` that are not in `what`, both sorted. A repeated row counts as often as it is there.
 Lines without(const Lines& from, const Lines& what) {
   Lines rest;
   std::set_difference(from.begin(), from.end(), what.begin(), what.end(), std::back_inserter(rest));

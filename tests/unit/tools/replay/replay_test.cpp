@@ -1,4 +1,4 @@
-// From the rows of a device log to frames: what a decoder makes of the frames is the rows again.
+// Tests the way from the rows of a device log to frames: a decoder makes the same rows of the frames.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -95,7 +95,7 @@ TEST(DurationClock, busy_time_is_measured_stretch_by_stretch) {
   EXPECT_NEAR(host.span_us, 100 + 1200, 0.001);
   ASSERT_TRUE(host.busy_bound_us && host.span_bound_us);
   EXPECT_LT(*host.busy_bound_us, 0.06);
-  // As cycles at the nominal rate it is 300 us, and the bound covers that.
+  // The cycles at the nominal rate are 300 us, and the bound covers that.
   const Busy device = busy_time({&ops[0], &ops[1], &ops[2]}, clock.get(), TimeOf::device);
   EXPECT_NEAR(device.busy_us, 300, 0.001);
   ASSERT_TRUE(device.busy_bound_us);

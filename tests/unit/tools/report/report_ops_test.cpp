@@ -83,7 +83,7 @@ TEST(ReportOps, gaps_between_data_movement_skip_programs_without_it) {
   EXPECT_FALSE(run.rows[1].dm_gap_ns.has_value());
   EXPECT_EQ(run.rows[2].dm_gap_ns, 5100 - 1600);
   EXPECT_EQ(run.rows[2].gap_ns, 5100 - 3600);
-  // Where the first programs have none, the first that has one is at 0.
+  // If the first programs have none, the first that has one is at 0.
   const auto late =
       read(std::string(k15) + launch(1, "TRISC_1", 1000, 500, 7) + launch(1, "BRISC", 5000, 500, 8));
   EXPECT_EQ(late.rows[1].dm_gap_ns, 0);

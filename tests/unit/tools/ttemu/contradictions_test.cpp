@@ -31,7 +31,7 @@ struct Bench {
     return card->load(core->where().at, core->where().control_address + 4 * w);
   }
   uint32_t index(uint32_t risc) const { return word(world->format().host_end + risc); }
-  // Of a lane's log, in the first bank.
+  // A word of a lane's log, in the first bank.
   uint32_t in_log(uint32_t risc, uint32_t w) const {
     const uint32_t lane = core->where().flat_id * device::kMaxRiscs + risc;
     return card->load_dram(0, markers::placement_for("wormhole_b0")->dram_base +

@@ -74,7 +74,7 @@ TEST(DelayStatistics, the_same_values_give_the_same_interval) {
   EXPECT_GT(a.high, a.value);
 }
 
-// Of 400 worlds 95 % are 380; 3.5 standard deviations are 15 either way.
+// 95 % of 400 worlds are 380; 3.5 standard deviations are 15 either way.
 struct Coverage {
   const char* name;
   std::vector<size_t> sizes;
