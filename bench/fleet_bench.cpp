@@ -112,7 +112,7 @@ class Host {
               .certificate = {},
               .key = {},
               .patient = true}),
-        sender_(bus_, spool_, publisher_, who_, {}) {}
+        sender_(bus_, spool_, publisher_, who_, {}, [] {}) {}
 
   // Sends `rows_a_chip` rows of every chip, and what else an agent sends in a second.
   void second(uint64_t rows_a_chip) {
