@@ -105,11 +105,11 @@ void add_dump_options(CLI::App& c, Options& o) {
   add_question_options(c, o);
   program::add_duration_option(c, "--last", o.last_ns, "how much before the instant (default: 10s)",
                                {1'000'000, 3600 * kSecond});
-  program::add_duration_option(
-      c, "--ahead", o.ahead_ns,
-      "how far ahead the instant is; a rank that the command reaches later cuts at it all the same, from its ring "
-      "(default: 100ms)",
-      {0, 30 * kSecond});
+  program::add_duration_option(c, "--ahead", o.ahead_ns,
+                               "how far ahead the instant is; a rank that the command reaches later cuts at "
+                               "it all the same, from its ring "
+                               "(default: 100ms)",
+                               {0, 30 * kSecond});
   c.add_option("--why", o.why, "a note for the logs");
   c.add_option("-o,--output", o.output,
                "directory for the captures, <host>_rank_<N>.ttc (default: the dump's id)");
