@@ -33,7 +33,7 @@ std::optional<RankName> parse_rank_name(std::string_view name) {
 
 std::optional<RankName> rank_of_capture(const std::string& path) {
   const fs::path file(path);
-  if (const auto own = parse_rank_name(file.stem().string())) return own;
+  if (auto own = parse_rank_name(file.stem().string())) return own;
   std::error_code error;
   return parse_rank_name(fs::absolute(file, error).parent_path().filename().string());
 }

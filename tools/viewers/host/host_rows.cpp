@@ -53,7 +53,7 @@ void HostRows::end_frame(uint64_t set, uint64_t begin_ns, uint64_t end_ns) {
   span.frame = ++frames_[set].count;
   span.is.begin_ns = begin_ns;
   span.is.end_ns = std::max(begin_ns, end_ns);
-  spans_.push_back(std::move(span));
+  spans_.push_back(span);
 }
 
 void HostRows::add(const std::vector<LockSpan>& spans) {
@@ -126,7 +126,7 @@ std::string HostRows::row_name(HostNames& names, const Span& span) {
 }
 
 void HostRows::hand_over(HostWriter& to, HostNames& names, uint32_t process, uint32_t& next_row) {
-  const Span span = std::move(spans_.front());
+  const Span span = spans_.front();
   spans_.pop_front();
   const HostRowKind kind = span.is_frame  ? HostRowKind::frames
                            : span.is.wait ? HostRowKind::waits
