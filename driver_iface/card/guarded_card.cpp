@@ -1,5 +1,6 @@
 #include "driver_iface/guarded_card.hpp"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -21,10 +22,17 @@ uint64_t GuardedCard::raw_clock() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
-GuardedCard::GuardedCard(std::unique_ptr<Card> card, Clock clock)
+uint64_t GuardedCard::involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<uint64_t>(usage.ru_nivcsw);
+}
+
+GuardedCard::GuardedCard(std::unique_ptr<Card> card, Clock clock, Interruptions interruptions)
     : card_(std::move(card)),
       states_(size_t{identity().arch->grid_x} * identity().arch->grid_y),
-      now_ns_(clock) {}
+      now_ns_(clock),
+      interruptions_(interruptions) {}
 
 GuardedCard::TileState& GuardedCard::state(Coord tile) {
   const Arch& arch = *identity().arch;
@@ -86,7 +94,9 @@ Access GuardedCard::delivered(Access judged) {
 Access GuardedCard::judge_slow(Coord tile, const Reference& load) {
   if (gone()) return Access::gone;
   const unsigned most = stalled_ ? 1 : kReferenceLoads;
-  for (unsigned i = 0; i < most; ++i) {
+  unsigned interrupted = 0;
+  for (unsigned shown = 0; shown < most;) {
+    const uint64_t interruptions = interruptions_();
     begin();
     uint32_t word = 0;
     if (const Access a = load(word); a != Access::ok) return a == Access::gone ? a : trouble(tile);
@@ -98,6 +108,7 @@ Access GuardedCard::judge_slow(Coord tile, const Reference& load) {
       return Access::ok;
     }
     if (took > kStallNs) break;
+    if (interruptions_() == interruptions || ++interrupted > kInterruptedReferences) ++shown;
   }
   return trouble(tile);
 }

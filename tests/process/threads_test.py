@@ -9,6 +9,7 @@ stopped   an output that takes no more: the same exit code and sentence; a signa
 import gzip
 import os
 import re
+import select
 import signal
 import sys
 
@@ -123,12 +124,13 @@ def stopped():
         full.append((code, err))
     h.check(full[0][0] not in (0, -signal.SIGABRT) and len(set(full)) == 1, f"a full device: {full}")
     for threads in THREADS:
-        reader, writer = os.pipe()    # that is not emptied: the exporter waits in its write
+        reader, writer = os.pipe()    # that is not emptied
         process = h.start("ttexport", "--from", ttc, "--threads", threads, stdout=writer)
-        os.close(writer)
-        os.read(reader, 1)
+        # A signal before the pipe is full ends the exporter as it should, with 0.
+        h.wait_until(lambda full=writer: not select.select([], [full], [], 0)[1], "an exporter that waits in its write")
         process.send_signal(signal.SIGTERM)
         os.close(reader)
+        os.close(writer)
         code, _, _ = h.finish(process)
         h.check(code != 0, f"{threads} threads: ended with {code} although its reader had gone")
 

@@ -20,7 +20,9 @@
 // machine runs another machine, while the kernel runs another thread and while this process is stopped, it runs
 // on as it does while a tile does not answer. No account of the kernel covers all three. The guard therefore
 // loads a reference when a slow load brought words: one word of the same tile by the same kind of access, at most
-// kReferenceLoads times, and at most once when the slow load or the first reference took kStallNs.
+// kReferenceLoads times, and at most once when the slow load or the first reference took kStallNs. A slow reference
+// during which the kernel ran another thread (ru_nivcsw of getrusage(2) moved) shows nothing: it is repeated, at most
+// kInterruptedReferences times for one slow load, unless it took kStallNs.
 //
 //   - One reference answers within a line's allowance: the tile is not slow. The load counts as delayed, and the
 //     tile is not left alone. A tile that is slow once in many loads is such a tile: it costs those loads only, every
@@ -43,7 +45,8 @@ class GuardedCard : public Card {
  public:
   static constexpr uint64_t kSlowNs = 2'000'000;
   static constexpr uint64_t kStallNs = 100'000'000;
-  static constexpr unsigned kReferenceLoads = 2;  // for one slow load
+  static constexpr unsigned kReferenceLoads = 2;         // for one slow load
+  static constexpr unsigned kInterruptedReferences = 6;  // beside them
   static constexpr uint64_t kFirstBackoffNs = 100'000'000;
   static constexpr uint64_t kLongestBackoffNs = 3'200'000'000;
   // About a hundred hang the network (tt-umd issue 1673).
@@ -52,7 +55,11 @@ class GuardedCard : public Card {
   using Clock = uint64_t (*)();  // nanoseconds
   static uint64_t raw_clock();   // CLOCK_MONOTONIC_RAW
 
-  explicit GuardedCard(std::unique_ptr<Card> card, Clock clock = raw_clock);
+  using Interruptions = uint64_t (*)();  // how often the kernel took the CPU from this thread
+  static uint64_t involuntary_switches();
+
+  explicit GuardedCard(std::unique_ptr<Card> card, Clock clock = raw_clock,
+                       Interruptions interruptions = involuntary_switches);
 
   struct Account {
     uint64_t slow_reads = 0;
@@ -136,6 +143,7 @@ class GuardedCard : public Card {
   Aimed aimed_[kWindows];
   Account account_;
   Clock now_ns_;
+  Interruptions interruptions_;
   bool lost_ = false;
   bool stalled_ = false;       // the access under way took far too long
   uint64_t begun_ns_ = 0;      // the access under way

@@ -22,6 +22,10 @@ uint64_t clock_ns;
 uint64_t test_clock() {
   return clock_ns;
 }
+uint64_t interruptions;
+uint64_t test_interruptions() {
+  return interruptions;
+}
 
 // L1 and registers hold the tile's coordinates; tiles can be silent or slow.
 class ScriptedCard : public FakeCard {
@@ -93,9 +97,10 @@ class Guarded : public testing::Test {
  protected:
   Guarded() {
     clock_ns = 1'000'000'000;
+    interruptions = 0;
     auto scripted = std::make_unique<ScriptedCard>();
     below = scripted.get();
-    card = std::make_unique<GuardedCard>(std::move(scripted), test_clock);
+    card = std::make_unique<GuardedCard>(std::move(scripted), test_clock, test_interruptions);
   }
   Access read(Coord tile, uint64_t address = 64) {
     const Window window = tile == kDram ? Window::payload : Window::control;
@@ -317,6 +322,33 @@ TEST_F(Guarded, a_slow_tile_costs_a_stated_number_of_references) {
   EXPECT_EQ(loads_of_a_read(3 * kMs), 2u);
   EXPECT_EQ(card->account().delayed_reads, 0u);
   EXPECT_EQ(card->account().unanswered, 0u);
+}
+
+// A collector on a busy machine lost its CPU in a load and again in both references: the tile was left alone.
+TEST_F(Guarded, a_reference_that_the_kernel_interrupted_does_not_count) {
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
+  const auto interrupt = [&](unsigned loads, uint64_t first_ns) {
+    below->on_load = [loads, first_ns, load = 0u]() mutable {
+      if (load >= loads) return;
+      clock_ns += load++ == 0 ? first_ns : 3 * kMs;
+      ++interruptions;
+    };
+  };
+  for (const uint64_t first_ns : {3 * kMs, 400 * kMs}) {
+    const auto earlier = card->account();
+    interrupt(1 + GuardedCard::kInterruptedReferences, first_ns);
+    EXPECT_EQ(read(kGuardedTile), Access::ok);
+    EXPECT_EQ(read(kGuardedTile), Access::ok) << "the tile was left alone";
+    EXPECT_EQ(card->account().delayed_reads, earlier.delayed_reads + 1);
+  }
+  EXPECT_EQ(card->account().suspicions, 0u);
+  const unsigned before = below->touched[kGuardedTile];
+  interrupt(1000, 3 * kMs);
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
+  EXPECT_EQ(read(kGuardedTile), Access::suspect) << "interruptions do not excuse a tile for ever";
+  below->on_load = nullptr;
+  EXPECT_LE(below->touched[kGuardedTile],
+            before + 2 + GuardedCard::kReferenceLoads + GuardedCard::kInterruptedReferences);
 }
 
 TEST_F(Guarded, a_reference_that_is_not_answered_counts_as_one_load) {
