@@ -128,7 +128,7 @@ Database::Database(const std::string& path, Use use) {
   if (use == Use::create)
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA "
         "page_size = 16384; "
-        "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY");
+        "PRAGMA cache_size = -65536");
   if (use == Use::read) {
     sqlite3_limit(database_, SQLITE_LIMIT_ATTACHED, 0);  // no other file, neither to read nor to make
     run("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF");
@@ -144,6 +144,13 @@ void Database::run(std::string_view sql) {
     throw SqlError(sqlite3_errmsg(database_));
 }
 
+void Database::run_sorts(std::string_view sql, const std::string& directory) {
+  sqlite3_free(sqlite3_temp_directory);
+  sqlite3_temp_directory = sqlite3_mprintf("%s", directory.c_str());
+  run("PRAGMA temp_store = FILE; PRAGMA cache_size = -4000");  // KiB: also what a sort keeps before it writes
+  run(sql);
+}
+
 Statement Database::prepare(std::string_view sql, std::string* rest) {
   sqlite3_stmt* statement = nullptr;
   const char* tail = nullptr;
@@ -151,6 +158,11 @@ Statement Database::prepare(std::string_view sql, std::string* rest) {
     throw error_of(database_);
   if (rest) *rest = std::string(tail, sql.data() + sql.size());
   return Statement(statement);
+}
+
+void Database::add_module(const std::string& name, const sqlite3_module* functions, void* of) {
+  if (sqlite3_create_module_v2(database_, name.c_str(), functions, of, nullptr) != SQLITE_OK)
+    throw error_of(database_);
 }
 
 int64_t Database::last_id() const {

@@ -9,6 +9,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
+struct sqlite3_module;
 
 namespace ttc::tools {
 
@@ -63,9 +64,14 @@ class Database {
   ~Database();
 
   void run(std::string_view sql);  // statements without rows
+  // Runs statements that sort whole tables. What does not fit a core's cache waits in unnamed files of `directory`: one list in memory
+  // takes more than twice the time, each step of its merge being a cache miss. `directory` holds for the process from now on.
+  void run_sorts(std::string_view sql, const std::string& directory);
   // `rest`: the text after the first statement.
   Statement prepare(std::string_view sql, std::string* rest = nullptr);
   int64_t last_id() const;
+  // A virtual table; `functions` and `of`, which they are given, live as long as the database.
+  void add_module(const std::string& name, const sqlite3_module* functions, void* of);
 
  private:
   sqlite3* database_ = nullptr;

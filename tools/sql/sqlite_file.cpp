@@ -10,6 +10,7 @@
 #include "firmware_markers/layout.hpp"
 #include "shm/chunk.hpp"
 #include "tools/sql/database.hpp"
+#include "tools/sql/integer_rows.hpp"
 
 namespace ttc::embedded {
 extern const std::string_view op_names_sql, schema_sql, indexes_sql;
@@ -69,7 +70,8 @@ struct SqliteFile::Parts {
   std::map<std::tuple<int64_t, uint8_t, uint8_t, uint8_t>, int64_t> lanes;
   uint64_t last_lane = ~uint64_t{0};  // most rows are of the lane of the one before
   int64_t last_lane_id = 0;
-  std::optional<Statement> add_zone, add_marker, add_op;
+  std::optional<IntegerRows> add_zone, add_marker;
+  std::optional<Statement> add_op;
 };
 
 SqliteFile::Parts::Parts(const std::string& to, bool append) : path(to), appending(append) {
@@ -92,8 +94,8 @@ SqliteFile::Parts::Parts(const std::string& to, bool append) : path(to), appendi
     database->run(embedded::op_names_sql);
     database->run(embedded::schema_sql);
   }
-  add_zone.emplace(database->prepare("INSERT INTO zones VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  add_marker.emplace(database->prepare("INSERT INTO markers VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  add_zone.emplace(*database, "zones", 12);
+  add_marker.emplace(*database, "markers", 11);
   add_op.emplace(database->prepare(
       "INSERT INTO ops VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
 }
@@ -172,7 +174,7 @@ void SqliteFile::Parts::zones(const Tables& t) {
     add_zone->add_unless(z.bound_ns == TTCOLLECT_UNBOUNDED, z.bound_ns)
         .add_unless(z.bound_kind == 0, z.bound_kind)
         .add_unless(t.zone_bounds[i] == TTCOLLECT_UNBOUNDED, t.zone_bounds[i]);
-    add_zone->run();
+    add_zone->end_row();
   }
 }
 
@@ -187,7 +189,7 @@ void SqliteFile::Parts::markers(const Tables& t) {
     const bool data = m.type == TTCOLLECT_ZONE_TOTAL || m.type >= TTCOLLECT_DATA;
     add_marker->add_unless(m.bound_kind == 0, m.bound_kind)
         .add_unless(!data || m.type == TTCOLLECT_EVENT, whole(m.data[0]));
-    add_marker->add_unless(m.type != TTCOLLECT_DATA_16B, whole(m.data[1])).run();
+    add_marker->add_unless(m.type != TTCOLLECT_DATA_16B, whole(m.data[1])).end_row();
   }
 }
 
@@ -321,8 +323,10 @@ void SqliteFile::end(const ttcollect_account& account, bool whole_source,
 }
 
 void SqliteFile::commit() try {
+  parts_->add_zone->flush(), parts_->add_marker->flush();
   parts_->add_zone.reset(), parts_->add_marker.reset(), parts_->add_op.reset();
-  parts_->database->run(embedded::indexes_sql);
+  const std::string directory = std::filesystem::path(parts_->path).parent_path().string();
+  parts_->database->run_sorts(embedded::indexes_sql, directory.empty() ? "." : directory);
   parts_->database->run("COMMIT");
   parts_->database.reset();
   if (!parts_->pending) return;
