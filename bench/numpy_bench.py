@@ -7,11 +7,9 @@ The baseline is numpy.fromfile() of as many rows of the same size: what a file i
 time, only because of rows that are missing; TTC_BENCH_ONCE=1 makes a tiny capture. Needs numpy.
 """
 import gc
-import glob
 import os
 import platform
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,19 +28,8 @@ except ImportError:
     print("skipped: there is no numpy")
     sys.exit(77)
 import ttcollect
+from collected_run import collected, machine
 from ttcollect import _reader
-
-
-def collected(directory):
-    name, path = f"bench-numpy-{os.getpid()}", os.path.join(directory, "run.ttc")
-    card = subprocess.Popen([f"{BIN}/ttemu", "--name", name, "--cores", "64", "--programs", str(PROGRAMS), "--host-reads", "every:300", "--pace",
-                             "--wait-observer", "-q"])
-    collector = subprocess.run([f"{BIN}/ttcollect", "-d", f"emu:{name}", "--wait", "1min", "-q", "-o", path])
-    if card.wait() or collector.returncode:
-        sys.exit("numpy_bench: the capture was not made")
-    for segment in glob.glob(f"/dev/shm/ttcollect-emu-{name}.*"):    # the collector leaves it to its readers
-        os.unlink(segment)
-    return path
 
 
 def cpu_s():
@@ -64,12 +51,10 @@ def array(path, **options):
 
 
 def main():
-    with open("/proc/cpuinfo") as info:
-        cpu = next((line.split(": ")[1].strip() for line in info if line.startswith("model name")), "unknown CPU")
-    print(f"numpy_bench: {cpu}, {os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}, numpy "
-          f"{np.__version__}{', TTC_BENCH_ONCE: tiny inputs, times mean nothing' if ONCE else ''}")
+    print(f"numpy_bench: {machine()}, Python {platform.python_version()}, numpy {np.__version__}"
+          f"{', TTC_BENCH_ONCE: tiny inputs, times mean nothing' if ONCE else ''}")
     with tempfile.TemporaryDirectory() as directory:
-        path, plain = collected(directory), os.path.join(directory, "rows.bin")
+        path, plain = collected(directory, BIN, PROGRAMS), os.path.join(directory, "rows.bin")
         rows = batches(path)
         dtype = _reader.DTYPES["markers"]
         np.zeros(rows, dtype).tofile(plain)
