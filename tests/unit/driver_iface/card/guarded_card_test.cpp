@@ -345,7 +345,7 @@ TEST_F(Guarded, a_reference_that_the_kernel_interrupted_does_not_count) {
   const unsigned before = below->touched[kGuardedTile];
   interrupt(1000, 3 * kMs);
   EXPECT_EQ(read(kGuardedTile), Access::ok);
-  EXPECT_EQ(read(kGuardedTile), Access::suspect) << "interruptions do not excuse a tile for ever";
+  EXPECT_EQ(read(kGuardedTile), Access::suspect) << "the number of interrupted references is limited";
   below->on_load = nullptr;
   EXPECT_LE(below->touched[kGuardedTile],
             before + 2 + GuardedCard::kReferenceLoads + GuardedCard::kInterruptedReferences);
