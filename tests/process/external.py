@@ -15,7 +15,7 @@ import threading
 import harness as h
 import perfetto_check
 import tracy_recording
-import viewers_test as viewers
+import viewer_support as viewers
 
 TOOLS = os.environ.get("TTC_TOOLS", "")
 # The case, and the pattern of the names of the executables that it runs.
@@ -333,7 +333,7 @@ def lookup():
     for name, text in FAKES.items():
         put(name, text)
     cases = {"perf_report": "tt-perf-report, ops", "chrome": "speedscope, zones and programs", "tracy": "Tracy 0.0, zones and programs"}
-    if viewers.perfetto_check.available():
+    if perfetto_check.available():
         cases["perfetto"] = "Perfetto, zones and programs"
     for name, words in cases.items():
         expect(name, 0, words, TTC_TOOLS=directory)

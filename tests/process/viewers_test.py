@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the input of viewers to what the emulated card emitted. Usage: viewers_test.py perfetto|chrome|...
+"""Compares files for viewers to what the emulated card emitted. Usage: viewers_test.py perfetto|chrome|...
 
 Without a clock model times are cycles at the nominal clock, so that they can be compared to the last digit; with one they
 are compared with the host times of the device CSV.
@@ -10,86 +10,19 @@ import os
 import re
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree
 from decimal import Decimal
 
 import harness as h
 import perfetto_check
-import tracy_server
-from run_of import RunOf
-
-LOSS_COLOUR = "#ff2020"
-MHZ = 1000  # of the emulated Wormhole
-
-
-def collect(collect_arguments=(), card_arguments=(), programs=60, cores=4):
-    """A capture and the rows its card really emitted."""
-    name = h.card_name()
-    ttc = h.work(name + ".ttc")
-    run = RunOf(["--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads", "every:20", "--pace",
-                 *card_arguments], ["-o", ttc, *collect_arguments], name=name).end()
-    return ttc, h.rows(run.truth)
-
-
-def export(source, kind, *arguments):
-    path = h.work(f"viewer{len(arguments)}{''.join(arguments)}.{kind}")
-    code, _, err = h.run("ttexport", "--from", source, "--format", kind, "-o", path, *arguments)
-    h.check(code == 0, f"ttexport ended with {code}: {err}")
-    return path, err
-
-
-class Marker:
-    def __init__(self, row):
-        c = row.split(",")
-        self.lane, self.hash, self.cycles, self.data = (int(c[1]), int(c[2]), c[3]), int(c[4]), int(c[5]), int(c[6])
-        self.host, self.name, self.type = int(c[7]), c[10], c[11]
-        self.source = f"{c[13]}:{c[12]}" if c[13] else None
-
-
-def zones_of(rows, ns_of, unfinished=False):
-    """Zones as (lane, name, begin, end, depth, host id, hash, source), from markers in the order of time, and the rest.
-    `unfinished`: the card was stopped, so a launch may lack its end."""
-    lanes = {}
-    for row in rows:
-        m = Marker(row)
-        lanes.setdefault(m.lane, []).append(m)
-    zones, others = [], []
-    for lane, markers in lanes.items():
-        markers.sort(key=lambda m: m.cycles)
-        stack = []
-        for m in markers:
-            if m.type == "ZONE_START":
-                stack.append(m)
-            elif m.type == "ZONE_END":
-                h.check(stack and stack[-1].hash == m.hash, f"the truth itself does not nest: {lane} {m.name}")
-                s = stack.pop()
-                zones.append((lane, s.name, ns_of(s.cycles), ns_of(m.cycles), len(stack), s.host, s.hash, s.source))
-            else:
-                others.append((lane, m.name, ns_of(m.cycles), m.host, m.data))
-        h.check(unfinished or not stack, f"the truth itself leaves a zone open: {lane}")
-    return zones, others
+from viewer_support import LOSS_COLOUR, MHZ, collect, export, in_cycles, programs_of, same, whole_packets, zones_of
 
 
 def lane_of(path):
     x, y = re.fullmatch(r"core (\d+),(\d+)", path[1]).groups()
     return int(x), int(y), path[2]
-
-
-def same(got, want, what):
-    missing, extra = set(want) - set(got), set(got) - set(want)
-    h.check(not missing and not extra,
-            f"{what}: {len(missing)} missing, {len(extra)} extra: {sorted(missing, key=str)[:2]} {sorted(extra, key=str)[:2]}")
-    h.check(len(got) == len(want), f"{what}: something is there twice")
-    print(f"{what}: {len(want)} equal")
-
-
-def in_cycles(cycles):
-    return cycles * 1000 // MHZ
 
 
 def perfetto_zones(trace):
@@ -98,17 +31,6 @@ def perfetto_zones(trace):
     h.check(not trace.open_zones, f"left open: {trace.open_zones[:2]}")
     return [(lane_of(path), name, begin, end, depth, a["host id"], a["zone hash"], a.get("source"))
             for path, name, begin, end, a, depth in trace.zones]
-
-
-def programs_of(zones):
-    """Programs by the truth: host id, begin and end of its firmware zones, and its cores."""
-    found = {}
-    for (x, y, _), name, begin, end, _, host, _, _ in zones:
-        if host and name.endswith("-FW"):
-            p = found.setdefault(host, [begin, end, set()])
-            p[0], p[1] = min(p[0], begin), max(p[1], end)
-            p[2].add((x, y))
-    return [(host, begin, end, len(cores)) for host, (begin, end, cores) in found.items()]
 
 
 def longest_kernels(zones):
@@ -313,24 +235,6 @@ def follow():
     print(f"{len(got)} and {len(chromes)} zones were in the files of exporters killed while they wrote")
 
 
-def whole_packets(path):
-    """Takes away the one packet that a kill within write(2) cuts, as viewers do."""
-    with open(path, "rb") as data:
-        trace = data.read()
-    at = whole = 0
-    while at < len(trace):
-        h.check(trace[at] == 0x0A, f"no packet begins at byte {at}")
-        at, length, shift, byte = at + 1, 0, 0, 0x80
-        while byte & 0x80 and at < len(trace):
-            byte = trace[at]
-            length |= (byte & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-        at += length
-        if at <= len(trace) and not byte & 0x80:
-            whole = at
-    os.truncate(path, whole)
-
-
 def whole_lines(path):
     """Likewise for a line of JSON; between two writes the object is closed."""
     with open(path) as text:
@@ -441,254 +345,6 @@ def svg():
     h.check(len(tips) > 1000, f"only {len(tips)} zones and events are drawn")
 
 
-def tracy_port(process):
-    """The address at which the process serves Tracy, as soon as it does."""
-    while line := h.next_line(process.stderr):
-        found = re.search(r"connect to 127\.0\.0\.1:(\d+)", line)
-        if found:
-            return int(found.group(1))
-    h.fail(f"{process.args} ended without listening")
-
-
-def feed(source, *arguments):
-    """A process that serves Tracy, and its port."""
-    process = h.start("ttexport", "--format", "tracy", "--listen", "0", "--from", source, *arguments)
-    return process, tracy_port(process)
-
-
-def end_feed(process):
-    process.send_signal(signal.SIGTERM)
-    code, _, err = h.finish(process)
-    h.check(code == 0, f"ttexport ended with {code}: {err}")
-    return err
-
-
-def tracy_zones(server, zones):
-    """The truth's zones as that server holds them, with times from the trace's beginning."""
-    want = []
-    for (x, y, processor), name, begin, end, depth, host, number, source in zones:
-        lane = f"chip 0 core {x},{y} {processor}"
-        text = context_of(x, y) if server.fork else f"host id {host}"
-        if not server.fork:
-            text += f", cycles {end - begin}"
-        want.append((lane, name, begin - server.init, end - server.init, depth, source or "?:0", f"zone 0x{number:04x}", text))
-    return want
-
-
-def context_of(x, y):
-    """Compute cores of a Wormhole have columns 1-4 and 6-9, rows 1-5 and 7-11."""
-    return f"Device: 0, Logical ({x - 1 - (x > 5)},{y - 1 - (y > 6)}) Physical ({x},{y})"
-
-
-def plain(told):
-    """A dispatch zone's text continues after the host id of its command, which its name in the log has as well."""
-    return [z for z in told if "DISPATCH" not in z[1]]
-
-
-def tracy_programs(server, zones):
-    """The row of programs, in every dialect."""
-    got = []
-    for row, name, begin, end, text, _ in server.spans():
-        found = re.search(r"host id (\d+), cores (\d+), kernel ns (\d+), limiting core (\d+,\d+), its kernel ns (\d+)", text)
-        h.check(found and name == f"program {found[1]}" and row.startswith("chip 0 programs"), f"{row} {name} {text}")
-        got.append((int(found[1]), begin + server.init, end + server.init, int(found[2])))
-    same(got, programs_of(zones), f"protocol {server.protocol}, programs")
-
-
-def tracy():
-    """A server of every dialect, one after another, gets the whole capture."""
-    ttc, rows = collect(["--no-sync"], programs=25)
-    zones, others = zones_of(rows, in_cycles)
-    for column in tracy_server.COLUMNS:
-        process, port = feed(ttc, "--once", "--tracy-66", "fork" if column == "66f" else "0.11.0")
-        server = tracy_server.Server(column, port).run()
-        code, _, err = h.finish(process)
-        h.check(code == 0 and "everything was sent" in err, f"ttexport ended with {code}: {err}")
-        same(plain(server.told()), plain(tracy_zones(server, zones)), f"protocol {column}, zones")
-        tracy_programs(server, zones)
-        events = [m for m in server.messages if server.threads[m[0]].name != "ttcollect"]
-        same([(server.threads[t].name, ns) for t, ns, _, _ in events],
-             [(f"chip 0 core {x},{y} {r}", ns - server.init) for (x, y, r), _, ns, _, _ in others],
-             f"protocol {column}, data and events")
-        h.check({n.split(" ", 2)[2] for n in server.plot_names.values()} == {"programs/s"}, f"plots: {server.plot_names}")
-        if server.protocol >= 69 and not server.fork:
-            hints = sorted((t.hint, t.name) for t in server.threads.values() if t.hint is not None)
-            h.check(hints[0][1] == "chip 0 programs", f"the first row is {hints[0]}")
-            hints = [hint for hint in hints if " core " in hint[1]]
-            lanes = [tuple(map(int, re.findall(r"\d+", n)[:3])) for _, n in hints]
-            h.check(lanes == sorted(lanes, key=lambda c: (c[0], c[2], c[1])), "lanes are not in the order of cores")
-        h.check(server.app_info == (["tt_device_grid chip=0 size=8x9"] if column in (79, 83) else []),
-                f"app info: {server.app_info}")
-
-
-def answered(port, first):
-    """The client's answer to these first bytes: its status, or nothing."""
-    with socket.create_connection(("127.0.0.1", port), timeout=h.LIMIT_S) as s:
-        s.sendall(first)
-        try:
-            return s.recv(64)
-        except ConnectionResetError:
-            return b""
-
-
-def tracy_foreign():
-    """Wrong numbers, garbage, half-open sockets, 100 connections at once: refused in one byte or closed, and served after."""
-    ttc, rows = collect(["--no-sync"], programs=10)
-    zones, _ = zones_of(rows, in_cycles)
-    process, port = feed(ttc)
-    for protocol in (0, 1, 63, 65, 77, 84, 0xFFFFFFFF):
-        h.check(answered(port, b"TracyPrf" + struct.pack("<I", protocol)) == b"\x02", f"protocol {protocol} is not refused")
-    for garbage in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 64, b"TracyPrg" + b"\0" * 4, os.urandom(4096)):
-        h.check(answered(port, garbage) == b"", f"{garbage[:16]!r} is answered")
-    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
-    for s in silent[:50]:
-        s.sendall(b"Tracy")
-    server = tracy_server.Server(82, port)
-    server.welcome()
-    late = [tracy_server.Server(74, port).status for _ in range(20)]
-    h.check(late == [3] * 20, f"servers that come while another is served get {late}")
-    server.socket.sendall(os.urandom(1 << 16))
-    h.check(drained(server.socket), "the connection with garbage for questions is not closed")
-    for column in (64, 82):
-        s = tracy_server.Server(column, port)
-        while s.status == 3:
-            s = tracy_server.Server(column, port)
-        s.run()
-        same(plain(s.told()), plain(tracy_zones(s, zones)), f"protocol {column} after all that")
-    gone = tracy_server.Server(69, port)
-    gone.welcome()
-    gone.socket.close()
-    open_files = len(os.listdir(f"/proc/{process.pid}/fd"))
-    for s in silent:
-        s.close()
-    s = tracy_server.Server(76, port)
-    while s.status == 3:
-        s = tracy_server.Server(76, port)
-    s.run()
-    same(plain(s.told()), plain(tracy_zones(s, zones)), "protocol 76 at the end")
-    while len(os.listdir(f"/proc/{process.pid}/fd")) > open_files - 100:
-        h.check(process.poll() is None, "the feed has ended")
-        os.sched_yield()
-    err = end_feed(process)
-    h.check("protocol 77" in err and "no Tracy server" in err, f"the refused server is not reported: {err}")
-
-
-def tracy_cut_was_success():
-    """--once ended with 0 when the server was killed at a sixth of the markers, and when none came before a signal."""
-    ttc, _ = collect(["--no-sync"], programs=25)
-    process, port = feed(ttc, "--once")
-    server = tracy_server.Server(82, port, receive_bytes=4096).welcome()
-    size, = struct.unpack("<I", server.exactly(4))
-    server.exactly(size)
-    server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))    # a reset, as of a killed process
-    server.socket.close()
-    code, _, err = h.finish(process)
-    h.check(code == 5 and "everything was sent" not in err and "connection" in err, f"a killed server: {code} {err}")
-    process, _ = feed(ttc, "--once")
-    process.send_signal(signal.SIGINT)
-    code, _, err = h.finish(process)
-    h.check(code == 5 and "before a server came" in err, f"no server: {code} {err}")
-
-
-def tracy_live():
-    """ttcollect --tracy with faults on the card: what a server received is true, flaws and losses are marked and reported."""
-    run = RunOf(["--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
-                 "--fault", "host-reset:every=20000,apart=6ms,words=3"], ["--no-sync", "--tracy=0"], export=())
-    server = tracy_server.Server(82, tracy_port(run.collector)).run()
-    run.end()
-    markers = {}
-    for row in h.rows(run.exported):
-        m = Marker(row)
-        x, y, processor = m.lane
-        markers.setdefault(f"chip 0 core {x},{y} {processor}", set()).add((m.name, m.cycles * 1000 // MHZ - server.init))
-    whole, flawed = 0, 0
-    for lane, named, begin, end, _, _, _, text in plain(server.told()):
-        name_only = re.sub(r" \((start without end|end without start|overlaps another zone)\)$", "", named)
-        closed = "start without end" in text
-        known = markers[lane.replace(" (overlapping)", "")]
-        h.check((name_only, begin) in known and (closed or (name_only, end) in known), f"invented: {lane} {named} {begin} {end}")
-        h.check(name_only == named or begin == end, f"a flaw of some length: {lane} {named} {begin} {end}")
-        whole += name_only == named and not closed
-        flawed += name_only != named or closed
-    lost = [s for s in server.spans() if s[1] == "markers lost"]
-    h.check(all(s[5] == int(LOSS_COLOUR[1:], 16) and "cause " in s[4] and s[0].rsplit(" lost")[0] in markers for s in lost),
-            f"losses: {lost[:2]}")
-    h.check(whole > 1000, f"only {whole} zones")
-    h.check(any("epoch" in text for _, _, text, _ in server.messages), "no epoch is reported")
-    print(f"{whole} zones and {flawed} flaws are true, {len(lost)} losses are reported")
-
-
-def tracy_slow():
-    """A server that takes nothing for a while: the ring absorbs what it can, the rest is sent as a message; others are not affected."""
-    name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--cores", 6, "--programs", 700, "--host-reads", "every:100", "--pace",
-                   "--wait-observer", "--quiet")
-    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--no-sync", "--tracy=0",
-                        "--ring", "256KiB")
-    slow = tracy_server.Server(74, tracy_port(collector), receive_bytes=4096)
-    h.finish(card)
-    slow.run()
-    code, _, err = h.finish(collector)
-    h.check(code == 0, f"ttcollect ended with {code}: {err}")
-    told = [text for _, _, text, _ in slow.messages if "too slow" in text]
-    h.check(told and len(slow.zones) > 1000, f"{len(slow.zones)} zones; reported of the loss: {told}")
-    print(f"{len(slow.zones)} zones; {told[-1]}")
-
-
-def tracy_early():
-    """A server that comes before there is a clock model: its trace does not begin where the machine was started."""
-    started = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    run = RunOf(["--cores", 1, "--programs", 250, "--rate", 160, "--host-reads", "every:100", "--pace"], ["--tracy=0"])
-    server = tracy_server.Server(76, tracy_port(run.collector)).run()
-    run.end()
-    zones, _ = zones_of(h.rows(run.truth), in_cycles)
-    same([(z[0], z[1], z[4], z[7]) for z in plain(server.told())],
-         [(z[0], z[1], z[4], z[7]) for z in plain(tracy_zones(server, zones))], "zones but for their times")
-    ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    # Before the clock model has a frequency, a marker's time is known to about the distance of two samples.
-    h.check(server.init > started - 100_000_000 - (ended - started),
-            f"the trace begins {(started - server.init) / 1e9} s before a run of {(ended - started) / 1e9} s")
-    first = min(begin for _, _, begin, *_ in server.zones)
-    h.check(0 <= first < ended - server.init, f"the first zone is {first / 1e9} s from the beginning of the trace")
-
-
-def tracy_announced():
-    """Announced only on request, and on loopback as long as that is what is listened on; wrong usage is one sentence."""
-    ttc, _ = collect(["--no-sync"], programs=5)
-    window = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    window.settimeout(h.LIMIT_S)
-    try:
-        window.bind(("127.0.0.1", 8086))
-    except OSError:
-        h.skip("another program listens to Tracy's announcements on this machine")
-    quiet, _ = feed(ttc)
-    process, port = feed(ttc, "--announce", "74")
-    version, listen, protocol, pid, active = struct.unpack_from("<HHIQi", datagram := window.recv(2048))
-    h.check((version, listen, protocol, pid) == (3, port, 74, process.pid) and active >= 0 and datagram[20:] == b"ttcollect\0",
-            f"announced: {datagram!r}")
-    end_feed(process), end_feed(quiet)
-    for arguments, words in ((["--announce", "75"], "no protocol known here"), (["--listen", "nowhere.invalid:1"], "no place to listen"),
-                             (["--listen", "127.0.0.1:x"], "no place to listen")):
-        code, _, err = h.run("ttexport", "--from", ttc, "--format", "tracy", *arguments)
-        h.check(code in (2, 5) and words in err and len(err.strip().splitlines()) <= 2, f"{arguments}: {code} {err}")
-    taken, port = feed(ttc)
-    code, _, err = h.run("ttexport", "--from", ttc, "--format", "tracy", "--listen", port)
-    h.check(code == 5 and "another port" in err, f"a taken port: {code} {err}")
-    end_feed(taken)
-    print("announced on request")
-
-
-def drained(s):
-    try:
-        while s.recv(1 << 16):
-            pass
-    except ConnectionResetError:
-        pass
-    return True
-
-
 if __name__ == "__main__":
-    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "lapped": lapped, "flaws": flaws, "svg": svg, "tracy": tracy,
-     "tracy_foreign": tracy_foreign, "tracy_cut": tracy_cut_was_success, "tracy_live": tracy_live, "tracy_slow": tracy_slow,
-     "tracy_early": tracy_early, "tracy_announced": tracy_announced}[sys.argv[1]]()
+    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "lapped": lapped, "flaws": flaws, "svg": svg}[sys.argv[1]]()
     print("ok")

@@ -1,5 +1,5 @@
 // A card, as narrow as an observer needs it. Every implementation (emulated card mapped and strict, kernel
-// driver) passes the same conformance suite, tests/unit/driver_iface/card/card_conformance_test.cpp.
+// driver) passes the same conformance suite, tests/unit/driver_iface/card/conformance_suite.cpp.
 //
 // Cost model: one round trip is one aligned load of at most 64 bytes. Copies count the lines they touch;
 // aiming a window is counted apart, and only when it really moves. All loads go through one of two windows of
