@@ -58,7 +58,7 @@ def sums():
     check(found == expected, f"SQLite: {found}, device CSV: {expected}")
     with sqlite3.connect(database) as connection:
         one = lambda query: connection.execute(query).fetchone()[0]
-        check(one("PRAGMA integrity_check") == "ok" and one("PRAGMA user_version") == 2, "the file")
+        check(one("PRAGMA integrity_check") == "ok" and one("PRAGMA user_version") == 3, "the file")
         check(one("SELECT count(*) FROM markers") == len(rows(csv)), "markers")
         check(one("SELECT whole FROM captures") == 1 and one("SELECT count(*) FROM losses") == 0, "the account")
         check(one("SELECT count(*) FROM ops WHERE core_most_ns >= core_mean_ns AND ns >= kernel_ns AND cores = 4") == 300, "programs")

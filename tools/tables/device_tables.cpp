@@ -228,6 +228,7 @@ void DeviceTables::settle(uint32_t number, Chip& chip, uint64_t until_ns) {
     tables_.ops.push_back(op);
     tables_.op_bounds.push_back(
         {p.bounds.duration_ns, p.bounds.kernel_ns, p.bounds.core_mean_ns, p.bounds.core_most_ns});
+    tables_.op_gaps.push_back(chip.gaps.before(p));
   }
 }
 
