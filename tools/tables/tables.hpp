@@ -23,6 +23,7 @@ struct Tables {
     uint32_t bound_ns = TTCOLLECT_UNBOUNDED;
   };
   std::vector<Gap> op_gaps;
+  std::vector<uint32_t> op_time_bounds;  // of begin_ns and of end_ns of each of `ops`
   std::vector<ttcollect_loss> losses;
   std::vector<ttcollect_clock> clocks;
   std::vector<ttcollect_telemetry> telemetry;
@@ -36,7 +37,7 @@ struct Tables {
   // Empties the tables for the next batch; memory is kept.
   void clear() {
     markers.clear(), zones.clear(), ops.clear(), zone_bounds.clear(), op_bounds.clear(), op_gaps.clear(),
-        losses.clear(), clocks.clear();
+        op_time_bounds.clear(), losses.clear(), clocks.clear();
     telemetry.clear(), sessions.clear(), host_zones.clear(), host_messages.clear(), op_names.clear(),
         texts.clear();
   }

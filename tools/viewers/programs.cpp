@@ -185,6 +185,7 @@ Program Programs::closed(Open&& open) {
   const bool one_tile = p.cores.size() == 1;
   p.bounds.duration_ns = open.firmware.bound_ns(one_tile);
   p.first = open.firmware.first(), p.last = open.firmware.last(), p.clock = open.firmware.one_clock();
+  p.widest_bound = open.firmware.widest();
   p.bounds.kernel_ns = open.kernel.bound_ns(one_tile);
   p.bounds.longest_ns = duration_bound_ns(open.longest_begin, open.longest_end);
   uint64_t sum = 0, cores = 0, bounds = 0;

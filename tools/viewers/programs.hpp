@@ -37,7 +37,8 @@ struct Program {
   // The markers of begin_ns and end_ns, where these are host times. `clock`: of all its markers; null: they are of several, or of none.
   TimedMarker first, last;
   const collect::ClockMap* clock = nullptr;
-  collect::HostTime seen_by = 0;  // words of all its markers had been read by then; 0: not known
+  uint64_t widest_bound = collect::kNoBound;  // of any of its markers' times
+  collect::HostTime seen_by = 0;              // words of all its markers had been read by then; 0: not known
 };
 
 class Programs {
@@ -76,6 +77,7 @@ class Programs {
     uint32_t bound_ns(bool one_tile) const;
     const TimedMarker& first() const { return begin_; }
     const TimedMarker& last() const { return end_; }
+    uint64_t widest() const { return begin_.at && end_.at ? widest_ : collect::kNoBound; }
     const collect::ClockMap* one_clock() const { return one_clock_ ? clock_ : nullptr; }
 
    private:
