@@ -3,6 +3,7 @@
 
 #include "tools/report/diff/run_diff.hpp"
 #include "tools/report/ops/busy_time.hpp"
+#include "tools/report/programs/device_row.hpp"
 #include "tools/report/text/time_bounds.hpp"
 #include "tools/report/zones/zone_stats.hpp"
 
@@ -53,6 +54,31 @@ TEST(DurationClock, pays_for_the_spread_of_tiles_only_across_them) {
   const auto step = clock->across(3, 900'000, 1'100'000, kWordsSeen);
   ASSERT_TRUE(step);
   EXPECT_NEAR(step->ns, 300'000, 0.1);
+}
+
+TEST(DurationClock, measures_first_and_last_starts_across_tiles_and_dispatch_on_its_own) {
+  const auto clock = two_paces();
+  DeviceOp op;
+  op.launch.chip = 3;
+  op.seen_ns = kWordsSeen;
+  op.kernel = {100'000, 200'000};
+  op.kernel_starts = {100'000, 100'500};
+  op.kernel_start_count = 2;
+  DeviceOp apart = op, several = op;
+  op.add_dispatch(2, 2, {90'000, 90'000}, kWordsSeen);
+  op.add_dispatch(2, 2, {95'000, 95'000}, kWordsSeen);
+  apart.add_dispatch(9, 9, {90'000, 95'000}, kWordsSeen);
+  for (const uint8_t x : {uint8_t{2}, uint8_t{3}}) several.add_dispatch(x, 2, {90'000, 95'000}, kWordsSeen);
+  Device device;
+  device.chip = 3, device.clock_mhz = 1000;
+  const DeviceRow row = device_row(op, device, clock.get());
+  ASSERT_TRUE(row.first_to_last_measured && row.dispatch_measured);
+  EXPECT_NEAR(row.first_to_last_measured->ns, 500, 0.1);
+  EXPECT_NEAR(row.first_to_last_measured->bound_ns, 20, 3);
+  EXPECT_NEAR(row.dispatch_measured->ns, 5000, 0.1);
+  EXPECT_LT(row.dispatch_measured->bound_ns, 3);
+  EXPECT_FALSE(device_row(apart, device, clock.get()).dispatch_measured);
+  EXPECT_FALSE(device_row(several, device, clock.get()).dispatch_measured);
 }
 
 TEST(DurationClock, has_no_answer_where_there_is_none) {
