@@ -4,7 +4,9 @@ is judged by the card; Perfetto, Chrome, programs as JSON, the page and the summ
 """
 import array
 import base64
+import csv
 import json
+import math
 import re
 import sqlite3
 
@@ -162,6 +164,30 @@ def judge_summary(capture):
         h.check(any(abs(row["device_us"] - one["device_us"]) < 0.001 and (one["bound_us"] is None) == (row["device_bound_us"] is None) for row in rows), f"{one}")
 
 
+def judge_marker_bounds(capture):
+    """The shares of the summary are those of the rows that ttexport writes."""
+    kinds, bounds = {}, []
+    with open(exported(capture, "device-csv", "--time", "host"), newline="") as file:
+        next(file)
+        for row in csv.DictReader(file, skipinitialspace=True):
+            kind = row["host time bound kind"]
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if kind == "conditional":
+                bounds.append(float(row["host time bound [ns]"]))
+    summary, _ = report("summary", capture, "--json", "-")
+    found = json.loads(summary)["marker_bounds"]
+    h.check(found["count"] == sum(kinds.values()), f"{found}, and {kinds} rows")
+    for kind in ("conditional", "hard", "none"):
+        h.check(abs(found[kind + "_share"] * found["count"] - kinds.get(kind, 0)) < 0.5, f"{found}, and {kinds} rows")
+    bounds.sort()
+    for name, share in (("p50", 0.5), ("p99", 0.99)):
+        h.check(abs(found["conditional_bound_ns_" + name] - bounds[math.ceil(share * len(bounds)) - 1]) < 0.001, f"{name}: {found}")
+    h.check(abs(found["widest_conditional"]["bound_ns"] - bounds[-1]) < 0.001 and found["widest_conditional"]["why"], f"{found}, and {bounds[-1]}")
+    text, _ = report("summary", capture)
+    h.check("host times of markers: " in text and found["widest_conditional"]["why"] in text, text)
+    return found
+
+
 def main():
     capture, clock = collect("viewed", "--dvfs", "all:for=5,seed=6")
     database = sqlite3.connect(exported(capture, "sqlite"))
@@ -187,8 +213,9 @@ def main():
     judge_chrome(capture, known)
     judge_page(capture, rows, clock)
     judge_summary(capture)
+    marker_bounds = judge_marker_bounds(capture)
     print(f"{judged} of {len(rows)} zones and {ops} of {len(of_ops)} ops lie within their bounds; {narrower} zones have a narrower one than one of their times; "
-          f"{gaps} gaps lie within theirs, {shared_gaps} share a rank, {narrow} have a narrower bound than the begin behind them; ops that share a rank: {shared[1]}; whose imbalance is within the bound: {imbalance[1]} of {imbalance[0]}")
+          f"{gaps} gaps lie within theirs, {shared_gaps} share a rank, {narrow} have a narrower bound than the begin behind them; ops that share a rank: {shared[1]}; whose imbalance is within the bound: {imbalance[1]} of {imbalance[0]}; bounds of markers: {marker_bounds}")
 
 
 main()
