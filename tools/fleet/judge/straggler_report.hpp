@@ -53,7 +53,7 @@ class JobReport {
   const Ears ears_;
   Ingest ingest_;
   std::vector<Stragglers::Step> largest_;  // steps that took most longer
-  size_t ranks_with_hosts_ = 0;            // that were asked for their host
+  size_t ranks_with_hosts_ = 0;            // whose hosts were compared
   Stragglers stragglers_;
   uint64_t bytes_ = 0;
 };
