@@ -64,7 +64,7 @@ CREATE VIEW top_ops AS
 CREATE VIEW slowest_ops AS
   SELECT *, ns + duration_bound_ns >= lag(ns - duration_bound_ns) OVER (ORDER BY ns DESC) AS shares_rank
   FROM op ORDER BY ns DESC;
--- Rows are written as programs become complete: where one that was written later ended last before a program, the bound is of another gap.
+-- Rows are written as programs become complete: where one that was written later ended last before a program, its bound is of another gap and is left out.
 CREATE VIEW gaps AS
   WITH ends AS (
     SELECT *, max(begin_ns + ns) OVER (PARTITION BY session ORDER BY begin_ns, id
