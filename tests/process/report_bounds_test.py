@@ -57,11 +57,35 @@ def spans_of(capture, time):
     return {int(r["GLOBAL CALL COUNT"]): (int(r["DEVICE KERNEL START CYCLE"]), int(r["DEVICE KERNEL END CYCLE"])) for r in rows}
 
 
+def starts_of(capture):
+    """Of the programs, by id: cycles of the first and of the last start of a kernel."""
+    log, starts = h.work("starts.csv"), {}
+    code, _, err = h.run("ttexport", "--from", capture, "-o", log)
+    h.check(code == 0, err)
+    with open(log) as file:
+        next(file)
+        for row in csv.DictReader(file, skipinitialspace=True):
+            if row["zone name"].endswith("-KERNEL") and row["type"] == "ZONE_START":
+                starts.setdefault(int(row["run host ID"]), []).append(int(row["time[cycles since reset]"]))
+    return {host_id: (min(all_of), max(all_of)) for host_id, all_of in starts.items()}
+
+
+def judge_not_kernel(row, kernel, gap):
+    """The share of the gap against true kernels and gaps, each (least, most) in ns."""
+    bound = row["not_kernel_bound_percent"]
+    if bound is None:
+        return 0
+    least, most = (100 * g / (g + k) if g + k else 0 for g, k in ((gap[0], kernel[1]), (gap[1], kernel[0])))
+    slack = 100 * 2 * ROUNDING_NS / max(1, gap[0] + kernel[0])
+    h.check(least - bound - slack <= row["not_kernel_percent"] <= most + bound + slack, f"{row} is not {least}..{most} %")
+    return 1
+
+
 def judge_ops(capture, clock, time):
     """(ops judged, largest bounds of kernels in us)"""
-    spans = spans_of(capture, time)
+    spans, starts = spans_of(capture, time), starts_of(capture)
     ops, _ = json_of("ops", capture, "--time", time)
-    before, judged, gaps, bounds = None, 0, 0, []
+    before, judged, gaps, shares, started, bounds = None, 0, 0, 0, 0, []
     for row in sorted(ops["rows"], key=lambda row: spans[row["global_call_count"]]):
         begin, end = spans[row["global_call_count"]]
         bound = row["device_bound_us"]
@@ -74,8 +98,14 @@ def judge_ops(capture, clock, time):
             gaps += 1
             truth = clock.took(before, begin)
             h.check(within(row["gap_us"], row["gap_bound_us"], *truth), f"{time}: gap {row['gap_us']} +- {row['gap_bound_us']} us is not {truth}")
+            shares += judge_not_kernel(row, clock.took(begin, end), truth)
+        if row["first_to_last_start_bound_us"] is not None:
+            started += 1
+            truth = clock.took(*starts[row["global_call_count"]])
+            h.check(within(row["first_to_last_start_us"], row["first_to_last_start_bound_us"], *truth), f"{time}: starts {row} are not {truth} apart")
         before = end
     h.check(judged > 200 and gaps > 200, f"{time}: {judged} kernels and {gaps} gaps of {len(ops['rows'])} have bounds")
+    h.check(shares > 200 and started > 200, f"{time}: {shares} shares and {started} first and last starts of {len(ops['rows'])} have bounds")
     totals = ops["totals"]
     truths = [clock.took(*span) for span in spans.values()]
     if judged == len(ops["rows"]) and totals["busy_bound_us"] is not None:

@@ -58,7 +58,7 @@ def sums():
     check(found == expected, f"SQLite: {found}, device CSV: {expected}")
     with sqlite3.connect(database) as connection:
         one = lambda query: connection.execute(query).fetchone()[0]
-        check(one("PRAGMA integrity_check") == "ok" and one("PRAGMA user_version") == 2, "the file")
+        check(one("PRAGMA integrity_check") == "ok" and one("PRAGMA user_version") == 3, "the file")
         check(one("SELECT count(*) FROM markers") == len(rows(csv)), "markers")
         check(one("SELECT whole FROM captures") == 1 and one("SELECT count(*) FROM losses") == 0, "the account")
         check(one("SELECT count(*) FROM ops WHERE core_most_ns >= core_mean_ns AND ns >= kernel_ns AND cores = 4") == 300, "programs")
@@ -91,6 +91,9 @@ print(json.dumps(dict(sums={{n: [int(c), int(s)] for n, c, s in sums.itertuples(
     counted=run.account["markers"], ops=len(tables.ops), bounds=int(zones["bound_ns"].isna().sum()) <= run.account["without_bound"], batches=len(batches), kept=(run.account, run.remarks) == kept,
     kernel_na=bool((ops["kernel_begin_ns"].isna() == (tables.ops["kernel_begin_ns"] == 0)).all()), begin=int(ops["begin_ns"].min()) > 0,
     host_na=bool((markers["host_ns"].isna() == (tables.markers["host_ns"] == 0)).all()),
+    duration_bounds=zones["duration_bound_ns"].fillna(-1).astype(int).tolist(), raw_bounds=tables.zone_bounds.tolist(),
+    op_bounds=[ops[name].fillna(-1).astype(int).tolist() for name in ("duration_bound_ns", "kernel_bound_ns", "core_mean_bound_ns", "core_most_bound_ns")],
+    of_batches=[len(t.zone_bounds) - len(t.zones) for t in batches], no_bounds=all((t.zone_bounds == ttcollect.UNBOUNDED).all() for t in batches),
     zones=sum(len(t.zones) for t in batches), device=tables.sessions[0]["device"], losses=len(tables.frame("losses")),
     ns=int((tables.ops["end_ns"] - tables.ops["begin_ns"]).sum()), processors=sorted(markers["processor"].unique()))))
 """)
@@ -103,6 +106,15 @@ print(json.dumps(dict(sums={{n: [int(c), int(s)] for n, c, s in sums.itertuples(
     zones = sum(count for count, _ in expected.values())
     check(found["whole"] and found["markers"] == found["counted"] > zones and found["bounds"] and found["losses"] == 0, f"{found}")
     check(found["ops"] == 300 and found["ns"] == sum(op["ns"] for op in ops) and found["zones"] == zones and found["batches"] > 10, f"{found}")
+    unbounded = lambda bounds: [-1 if ns is None else ns for ns in bounds]
+    with sqlite3.connect(work("run.db")) as connection:
+        columns = lambda query: list(zip(*connection.execute(query)))
+        of_zones, = columns("SELECT duration_bound_ns FROM zones ORDER BY rowid")
+        of_ops = columns("SELECT duration_bound_ns, kernel_bound_ns, core_mean_bound_ns, core_most_bound_ns FROM ops ORDER BY id")
+    check(found["duration_bounds"] == unbounded(of_zones) and max(found["duration_bounds"]) >= 0, "bounds of zones are others than in the database")
+    check(found["raw_bounds"] == [0xffffffff if ns < 0 else ns for ns in found["duration_bounds"]], "the array of bounds is another one than the frame's column")
+    check(found["op_bounds"] == [unbounded(column) for column in of_ops] and max(found["op_bounds"][0]) >= 0, "bounds of ops are others than in the database")
+    check(set(found["of_batches"]) == {0} and found["no_bounds"], "batches without host times")
     check(found["kept"] and found["kernel_na"] and found["host_na"] and found["begin"], f"{found}")
     check(found["processors"] == ["BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"], f"{found}")
 

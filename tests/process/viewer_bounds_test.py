@@ -4,7 +4,9 @@ is judged by the card; Perfetto, Chrome, programs as JSON, the page and the summ
 """
 import array
 import base64
+import csv
 import json
+import math
 import re
 import sqlite3
 
@@ -67,6 +69,22 @@ def judge_ops(database, clock):
     # A single op may have its core's times where the clock is known less well than at the program's begin and end.
     h.check(min(most for most, _ in pairs) <= min(kernel for _, kernel in pairs) + 2, f"one core pays for the spread of all: {pairs}")
     return judged
+
+
+def judge_gaps(database, clock):
+    """(gaps judged, that share a rank)"""
+    spans = {host_id: (begin, end) for host_id, begin, end in database.execute(
+        "SELECT host_id, min(begin_cycles), max(begin_cycles + cycles) FROM zone WHERE depth < 2 AND name LIKE '%-FW' GROUP BY 1")}
+    gaps = {host_id: rest for host_id, *rest in database.execute("SELECT host_id, gap_ns, bound_ns, shares_rank FROM gaps")}
+    judged, last = 0, None
+    for host_id, (begin, end) in sorted(spans.items(), key=lambda one: one[1]):
+        gap_ns, bound_ns, _ = gaps[host_id]
+        if bound_ns is not None:
+            judged += 1
+            (end_early, end_late), (begin_early, begin_late) = clock.at(last), clock.at(begin)
+            holds(gap_ns, bound_ns, (begin_early - end_late, begin_late - end_early), f"gap before {host_id}")
+        last = end if last is None else max(last, end)
+    return judged, sum(1 for _, _, shares in gaps.values() if shares)
 
 
 def key(x, y, processor, host_id, name, begin_ns):
@@ -146,6 +164,30 @@ def judge_summary(capture):
         h.check(any(abs(row["device_us"] - one["device_us"]) < 0.001 and (one["bound_us"] is None) == (row["device_bound_us"] is None) for row in rows), f"{one}")
 
 
+def judge_marker_bounds(capture):
+    """The shares of the summary are those of the rows that ttexport writes."""
+    kinds, bounds = {}, []
+    with open(exported(capture, "device-csv", "--time", "host"), newline="") as file:
+        next(file)
+        for row in csv.DictReader(file, skipinitialspace=True):
+            kind = row["host time bound kind"]
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if kind == "conditional":
+                bounds.append(float(row["host time bound [ns]"]))
+    summary, _ = report("summary", capture, "--json", "-")
+    found = json.loads(summary)["marker_bounds"]
+    h.check(found["count"] == sum(kinds.values()), f"{found}, and {kinds} rows")
+    for kind in ("conditional", "hard", "none"):
+        h.check(abs(found[kind + "_share"] * found["count"] - kinds.get(kind, 0)) < 0.5, f"{found}, and {kinds} rows")
+    bounds.sort()
+    for name, share in (("p50", 0.5), ("p99", 0.99)):
+        h.check(abs(found["conditional_bound_ns_" + name] - bounds[math.ceil(share * len(bounds)) - 1]) < 0.001, f"{name}: {found}")
+    h.check(abs(found["widest_conditional"]["bound_ns"] - bounds[-1]) < 0.001 and found["widest_conditional"]["why"], f"{found}, and {bounds[-1]}")
+    text, _ = report("summary", capture)
+    h.check("host times of markers: " in text and found["widest_conditional"]["why"] in text, text)
+    return found
+
+
 def main():
     capture, clock = collect("viewed", "--dvfs", "all:for=5,seed=6")
     database = sqlite3.connect(exported(capture, "sqlite"))
@@ -154,6 +196,11 @@ def main():
     h.check(judged > 0.5 * len(rows) and narrower > 0, f"{judged} of {len(rows)} zones have a bound, {narrower} a narrower one than one of their times")
     ops = judge_ops(database, clock)
     h.check(ops > 150, f"{ops} ops have a bound")
+    gaps, shared_gaps = judge_gaps(database, clock)
+    h.check(gaps > 150, f"{gaps} gaps have a bound")
+    narrow = database.execute("SELECT count(*) FROM gaps JOIN (SELECT host_id, max(bound_ns) AS of_time FROM zone WHERE name LIKE '%-FW' GROUP BY 1) USING(host_id) "
+                              "WHERE bound_ns < of_time").fetchone()[0]
+    h.check(narrow > 0, "no gap has a narrower bound than the time of its program's begin")
     known = {key(x, y, p, host_id, name, begin_ns): (ns, bound) for x, y, p, name, host_id, _, _, begin_ns, ns, _, bound in rows if begin_ns is not None}
     of_ops = {host_id: (ns, bound) for host_id, ns, bound in database.execute("SELECT host_id, ns, duration_bound_ns FROM ops")}
     with open(exported(capture, "ops-json")) as file:
@@ -166,8 +213,9 @@ def main():
     judge_chrome(capture, known)
     judge_page(capture, rows, clock)
     judge_summary(capture)
+    marker_bounds = judge_marker_bounds(capture)
     print(f"{judged} of {len(rows)} zones and {ops} of {len(of_ops)} ops lie within their bounds; {narrower} zones have a narrower one than one of their times; "
-          f"ops that share a rank: {shared[1]}; whose imbalance is within the bound: {imbalance[1]} of {imbalance[0]}")
+          f"{gaps} gaps lie within theirs, {shared_gaps} share a rank, {narrow} have a narrower bound than the begin behind them; ops that share a rank: {shared[1]}; whose imbalance is within the bound: {imbalance[1]} of {imbalance[0]}; bounds of markers: {marker_bounds}")
 
 
 main()

@@ -1,4 +1,4 @@
--- Version 2 of the schema (PRAGMA user_version); docs/sqlite.md explains it. `_ns` is CLOCK_MONOTONIC_RAW of the host in
+-- Version 3 of the schema (PRAGMA user_version); docs/sqlite.md explains it. `_ns` is CLOCK_MONOTONIC_RAW of the host in
 -- nanoseconds, null where it is not known; `cycles` the device's.
 CREATE TABLE captures(
   id INTEGER PRIMARY KEY, source TEXT NOT NULL, host TEXT, rank INTEGER, whole INTEGER NOT NULL, markers INTEGER,
@@ -23,7 +23,7 @@ CREATE TABLE ops(
   begin_ns INTEGER NOT NULL, ns INTEGER NOT NULL, kernel_begin_ns INTEGER, kernel_ns INTEGER, cores INTEGER NOT NULL,
   core_mean_ns INTEGER, core_most_ns INTEGER, most_x INTEGER, most_y INTEGER, open INTEGER NOT NULL,
   of_device_clock INTEGER NOT NULL, duration_bound_ns INTEGER, kernel_bound_ns INTEGER, core_mean_bound_ns INTEGER,
-  core_most_bound_ns INTEGER);
+  core_most_bound_ns INTEGER, gap_from_ns INTEGER, gap_bound_ns INTEGER);
 CREATE TABLE losses(
   session INTEGER NOT NULL, id INTEGER NOT NULL, x INTEGER, y INTEGER, processor TEXT, cause TEXT NOT NULL,
   precision TEXT NOT NULL, from_cycles INTEGER, to_cycles INTEGER, from_ns INTEGER, to_ns INTEGER, words INTEGER,
@@ -64,11 +64,17 @@ CREATE VIEW top_ops AS
 CREATE VIEW slowest_ops AS
   SELECT *, ns + duration_bound_ns >= lag(ns - duration_bound_ns) OVER (ORDER BY ns DESC) AS shares_rank
   FROM op ORDER BY ns DESC;
+-- Rows are written as programs become complete: where one that was written later ended last before a program, its bound is of another gap and is left out.
 CREATE VIEW gaps AS
-  SELECT host, rank, chip, host_id, begin_ns,
-         begin_ns - max(begin_ns + ns) OVER (PARTITION BY session ORDER BY begin_ns, id
-           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gap_ns
-  FROM op ORDER BY gap_ns DESC;
+  WITH ends AS (
+    SELECT *, max(begin_ns + ns) OVER (PARTITION BY session ORDER BY begin_ns, id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+    FROM op),
+  gap AS (
+    SELECT host, rank, chip, host_id, begin_ns, begin_ns - before_ns AS gap_ns,
+           CASE gap_from_ns WHEN before_ns THEN gap_bound_ns END AS bound_ns
+    FROM ends)
+  SELECT *, gap_ns + bound_ns >= lag(gap_ns - bound_ns) OVER (ORDER BY gap_ns DESC) AS shares_rank FROM gap ORDER BY gap_ns DESC;
 CREATE VIEW imbalance AS
   SELECT host, rank, chip, host_id, begin_ns, cores, core_mean_ns, core_most_ns, most_x, most_y,
          round(100.0 * core_most_ns / core_mean_ns - 100, 1) AS percent,

@@ -97,7 +97,7 @@ SqliteFile::Parts::Parts(const std::string& to, bool append) : path(to), appendi
   add_zone.emplace(*database, "zones", 12);
   add_marker.emplace(*database, "markers", 11);
   add_op.emplace(database->prepare(
-      "INSERT INTO ops VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+      "INSERT INTO ops VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
 }
 
 // A chip whose session never described itself gets a row with its number.
@@ -208,6 +208,9 @@ void SqliteFile::Parts::ops(const Tables& t) {
         .add(int64_t{o.of_device_clock});
     for (const uint32_t bound : {b.ns, b.kernel_ns, b.core_mean_ns, b.core_most_ns})
       add_op->add_unless(bound == TTCOLLECT_UNBOUNDED, bound);
+    const Tables::Gap& gap = t.op_gaps[i];
+    add_op->add_unless(gap.from_ns == 0, whole(gap.from_ns));
+    add_op->add_unless(gap.bound_ns == TTCOLLECT_UNBOUNDED, gap.bound_ns);
     add_op->run();
   }
 }

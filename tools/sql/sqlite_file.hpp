@@ -16,7 +16,7 @@ namespace ttc::tools {
 
 class SqliteFile {
  public:
-  static constexpr int kSchemaVersion = 2;
+  static constexpr int kSchemaVersion = 3;
   // Describes the capture that is added.
   struct Capture {
     std::string source;

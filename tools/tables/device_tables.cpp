@@ -228,6 +228,10 @@ void DeviceTables::settle(uint32_t number, Chip& chip, uint64_t until_ns) {
     tables_.ops.push_back(op);
     tables_.op_bounds.push_back(
         {p.bounds.duration_ns, p.bounds.kernel_ns, p.bounds.core_mean_ns, p.bounds.core_most_ns});
+    tables_.op_gaps.push_back(chip.gaps.before(p));
+    // Another core's marker may be the first or the last; each time is shown without its fraction.
+    const uint32_t widest = bound_ns(p.widest_bound);
+    tables_.op_time_bounds.push_back(widest == TTCOLLECT_UNBOUNDED ? widest : widest + 1);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/pipeline/format.hpp"
+#include "tools/tables/program_gaps.hpp"
 #include "tools/tables/tables.hpp"
 #include "tools/viewers/programs.hpp"
 #include "tools/viewers/zone_bounds.hpp"
@@ -50,6 +51,7 @@ class DeviceTables : public Format {
     uint32_t mhz = 0;
     std::unordered_map<uint32_t, Lane> lanes;
     Programs programs;
+    ProgramGaps gaps;
     ZoneBounds zone_bounds;
     uint64_t last_ns = 0, settled_ns = 0;
     const collect::ClockMap* map = nullptr;

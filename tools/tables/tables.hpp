@@ -17,6 +17,13 @@ struct Tables {
   // Of the durations of `zones` and `ops`, row by row.
   std::vector<uint32_t> zone_bounds;
   std::vector<ttcollect_op_bounds> op_bounds;
+  // The time in front of each of `ops`: the end of what ended last among those before, 0 where there is none, and the bound of the gap.
+  struct Gap {
+    uint64_t from_ns = 0;
+    uint32_t bound_ns = TTCOLLECT_UNBOUNDED;
+  };
+  std::vector<Gap> op_gaps;
+  std::vector<uint32_t> op_time_bounds;  // of begin_ns and of end_ns of each of `ops`
   std::vector<ttcollect_loss> losses;
   std::vector<ttcollect_clock> clocks;
   std::vector<ttcollect_telemetry> telemetry;
@@ -29,8 +36,8 @@ struct Tables {
   const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
   // Empties the tables for the next batch; memory is kept.
   void clear() {
-    markers.clear(), zones.clear(), ops.clear(), zone_bounds.clear(), op_bounds.clear(), losses.clear(),
-        clocks.clear();
+    markers.clear(), zones.clear(), ops.clear(), zone_bounds.clear(), op_bounds.clear(), op_gaps.clear(),
+        op_time_bounds.clear(), losses.clear(), clocks.clear();
     telemetry.clear(), sessions.clear(), host_zones.clear(), host_messages.clear(), op_names.clear(),
         texts.clear();
   }

@@ -281,7 +281,11 @@ class OpsReport : public Report {
             {"device_measured_us", number_or_null(in_us(r.op.kernel_measured))},
             {"gap_bound_us", number_or_null(r.gap_bound_us)},
             {"gap_measured_us", number_or_null(in_us(r.op.gap_measured))},
-            {"dispatch_us", number_or_null(r.op.dispatch ? Number(*r.op.dispatch / 1000) : Number())},
+            {"dispatch_us", number_or_null(in_us(r.op.dispatch))},
+            {"dispatch_bound_us", number_or_null(r.dispatch_bound_us)},
+            {"not_kernel_bound_percent", number_or_null(r.dispatch_percent_bound)},
+            {"first_to_last_start_us", number_or_null(in_us(r.op.first_to_last))},
+            {"first_to_last_start_bound_us", number_or_null(r.first_to_last_bound_us)},
             {"advice", r.advice}};
   }
 

@@ -11,6 +11,7 @@
 #include "tools/fleet/rows/capture_rows.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/report/draw/picture.hpp"
+#include "tools/report/text/csv_file.hpp"
 #include "tools/ttreport/report.hpp"
 
 namespace ttc::tools {
@@ -92,18 +93,23 @@ class StragglersReport : public Report {
         ->required();
     command.add_option("-o,--output", output_,
                        "also a picture: how late each card is in each op, FILE.png or FILE.svg");
+    command.add_option(
+        "--csv", csv_,
+        "how late each card came in the mean of its steps, as CSV there; - is standard output");
     command.add_flag("--json", as_json_, "as JSON");
     command.footer(
         "Cards of a job run the same ops. What a card takes longer than the median card makes it late; in a "
         "collective the others wait\n"
         "for it. The card that became latest within a step (a replay, a step that the workload marks, or 16 "
         "ops) held the step up.\n"
+        "Times have the bounds of the cards' clocks, and of the hosts' where ranks are of several: = marks "
+        "what may be as late as the row above.\n"
         "docs/fleet.md has the rules and how often they are wrong.");
   }
 
   int run() override {
     const std::vector<std::string> sources = named_sources(from_);
-    program::refuse_output_over_input(output_, sources);
+    for (const std::string& output : {output_, csv_}) program::refuse_output_over_input(output, sources);
     JobReport job({});
     std::vector<std::string> remarks;
     fleet::read_captures(
@@ -116,6 +122,8 @@ class StragglersReport : public Report {
                  "only one card's ops are in " + from_.front() + "; stragglers are found among several");
     if (!output_.empty()) draw_lateness(job, output_);
     const JobReport::Json facts = job.facts();
+    if (!csv_.empty()) write_csv(facts);
+    if (csv_ == "-") return ReportExit::kOk;
     if (as_json_)
       std::printf("%s\n", program::json_text(facts).c_str());
     else
@@ -125,8 +133,21 @@ class StragglersReport : public Report {
   }
 
  private:
+  void write_csv(const JobReport::Json& facts) const {
+    Output out(csv_, false);
+    out.append("rank,chip,steps,mean_late_ns,mean_late_bound_ns,shares_rank\r\n");
+    for (const auto& card : facts["cards_by_lateness"]) {
+      std::string line;
+      report::append_csv(line, card["rank"].get<std::string>());
+      for (const char* figure : {"chip", "steps", "mean_late_ns", "mean_late_bound_ns"})
+        line += "," + (card[figure].is_null() ? std::string() : card[figure].dump());
+      out.append(line + (card["shares_rank"].get<bool>() ? ",1\r\n" : ",0\r\n"));
+    }
+    out.commit();
+  }
+
   std::vector<std::string> from_;
-  std::string output_;
+  std::string output_, csv_;
   bool as_json_ = false;
 };
 

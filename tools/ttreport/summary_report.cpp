@@ -5,6 +5,7 @@
 
 #include "collector/program/json_text.hpp"
 #include "tools/report/ops/run_summary.hpp"
+#include "tools/report/zones/marker_bounds.hpp"
 #include "tools/ttreport/options.hpp"
 
 namespace ttc::tools {
@@ -32,7 +33,14 @@ class SummaryReport : public Report {
   int run() override {
     refuse_outputs_over_inputs(options_, {json_});
     options_.no_table = true;
-    const Run run = options_.follow_files ? read_run(options_) : read_with_progress(options_);
+    MarkerBounds markers;
+    RunListeners listeners;
+    listeners.zones.push_back(&markers);
+    listeners.on_clock = [&](std::shared_ptr<const DurationClock> clock) {
+      markers.measure_with(std::move(clock));
+    };
+    const Run run =
+        options_.follow_files ? read_run(options_, listeners) : read_with_progress(options_, listeners);
     if (run.kind == InputKind::ops_results)
       return say(ReportExit::kUsage,
                  options_.from[0] + " is a finished table of ops; `ttreport ops` reads it");
@@ -44,14 +52,31 @@ class SummaryReport : public Report {
       return refuse_name(code, e);
     }
     for (const std::string& sentence : summary.remarks) say(ReportExit::kOk, sentence);
-    if (!json_.empty()) write_json(summary);
-    if (json_ != "-") std::fputs(text_of(summary).c_str(), stdout);
+    if (!json_.empty()) write_json(summary, markers);
+    if (json_ != "-") std::fputs((text_of(summary) + text_of(markers)).c_str(), stdout);
     return code;
   }
 
  private:
   static json figure(const Number& n) { return n ? json(*n) : json(nullptr); }
-  void write_json(const RunSummary& s) const {
+  static json json_of(const MarkerBounds& b) {
+    if (b.markers() == 0) return nullptr;
+    const auto share = [&](uint64_t markers) {
+      return static_cast<double>(markers) / static_cast<double>(b.markers());
+    };
+    json widest = nullptr;
+    if (const auto w = b.widest())
+      widest = {{"device", w->chip}, {"at_s", w->at_s}, {"bound_ns", w->bound_ns}, {"why", w->why}};
+    return {{"count", b.markers()},
+            {"conditional_share", share(b.conditional())},
+            {"hard_share", share(b.hard())},
+            {"none_share", share(b.none())},
+            {"other_clock_share", share(b.other_clock())},
+            {"conditional_bound_ns_p50", figure(b.conditional_bound_ns(0.5))},
+            {"conditional_bound_ns_p99", figure(b.conditional_bound_ns(0.99))},
+            {"widest_conditional", std::move(widest)}};
+  }
+  void write_json(const RunSummary& s, const MarkerBounds& markers) const {
     const auto sums = [](const std::map<std::string, RunSummary::Sum>& all) {
       json list = json::array();
       for (const auto& [name, sum] : all)
@@ -75,6 +100,7 @@ class SummaryReport : public Report {
                      {"by_process", sums(s.by_process)},
                      {"slowest", std::move(slowest)},
                      {"slowest_within_bounds", s.slowest_within_bounds},
+                     {"marker_bounds", json_of(markers)},
                      {"warning", s.warning.empty() ? json(nullptr) : json(s.warning)}};
     Output out(json_, false);
     out.append(program::json_text(whole, 1) + "\n");

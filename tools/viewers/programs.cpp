@@ -101,7 +101,7 @@ Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, std::span<c
     so_far = std::max(so_far, ns[marker]);
     if (of_clock) ends.end(f, marker);
   };
-  if (of_clock) open.seen_by = std::max(open.seen_by, f.seen_ns * collect::kHostTicksPerNs);
+  if (of_clock) p.seen_by = std::max(p.seen_by, f.seen_ns * collect::kHostTicksPerNs);
   earliest(p.begin_ns, open.firmware, first);
   latest(p.end_ns, open.firmware, last);
   if (begins && b.firmware.end == kNone) ++p.open;
@@ -184,6 +184,8 @@ Program Programs::closed(Open&& open) {
   Program p = std::move(open.is);
   const bool one_tile = p.cores.size() == 1;
   p.bounds.duration_ns = open.firmware.bound_ns(one_tile);
+  p.first = open.firmware.first(), p.last = open.firmware.last(), p.clock = open.firmware.one_clock();
+  p.widest_bound = open.firmware.widest();
   p.bounds.kernel_ns = open.kernel.bound_ns(one_tile);
   p.bounds.longest_ns = duration_bound_ns(open.longest_begin, open.longest_end);
   uint64_t sum = 0, cores = 0, bounds = 0;
@@ -192,7 +194,7 @@ Program Programs::closed(Open&& open) {
     const Kernel& kernel = open.kernels[i];
     if (kernel.end_ns <= kernel.begin_ns) continue;  // it ran none, or an end is missing
     const uint64_t ns = kernel.end_ns - kernel.begin_ns;
-    const uint32_t bound = kernel.bound_ns(open.seen_by);
+    const uint32_t bound = kernel.bound_ns(p.seen_by);
     sum += ns, ++cores;
     bounds += bound, bounded = bounded && bound != kNoDurationBound;
     if (ns <= p.core_most_ns) continue;

@@ -3,7 +3,7 @@
 // A launch of a processor belongs to the program of its host id and replay that is nearest in time and does not
 // have this processor yet; else it is another program of the same id. Cores are read one after another, by a sweep
 // as in a log: a program is settled when the cores came round several times without adding to it. Host id 0 is no
-// program. Memory: some 400 bytes for each program that is not settled, and 40 for each of its cores.
+// program. Memory: some 500 bytes for each program that is not settled, and 40 for each of its cores.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -34,6 +34,11 @@ struct Program {
     uint32_t duration_ns = kNoDurationBound, kernel_ns = kNoDurationBound, longest_ns = kNoDurationBound,
              core_mean_ns = kNoDurationBound, core_most_ns = kNoDurationBound;
   } bounds;
+  // The markers of begin_ns and end_ns, where these are host times. `clock`: of all its markers; null: they are of several, or of none.
+  TimedMarker first, last;
+  const collect::ClockMap* clock = nullptr;
+  uint64_t widest_bound = collect::kNoBound;  // of any of its markers' times
+  collect::HostTime seen_by = 0;              // words of all its markers had been read by then; 0: not known
 };
 
 class Programs {
@@ -70,6 +75,10 @@ class Programs {
     void begin(const FrameEvents& frame, uint32_t marker);
     void end(const FrameEvents& frame, uint32_t marker);
     uint32_t bound_ns(bool one_tile) const;
+    const TimedMarker& first() const { return begin_; }
+    const TimedMarker& last() const { return end_; }
+    uint64_t widest() const { return begin_.at && end_.at ? widest_ : collect::kNoBound; }
+    const collect::ClockMap* one_clock() const { return one_clock_ ? clock_ : nullptr; }
 
    private:
     void add(const FrameEvents& frame, uint32_t marker);
@@ -82,8 +91,7 @@ class Programs {
     Program is;
     Ends firmware, kernel;
     TimedMarker longest_begin, longest_end;
-    collect::HostTime seen_by = 0;  // words of all its markers
-    std::vector<Kernel> kernels;    // by core, as in `is`
+    std::vector<Kernel> kernels;  // by core, as in `is`
     uint64_t number = 0;
     uint64_t round = 0;           // of the last frame
     std::vector<uint32_t> lanes;  // sorted

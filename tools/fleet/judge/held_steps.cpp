@@ -77,10 +77,12 @@ HeldSteps::Step& HeldSteps::step_of(uint16_t replay) {
 }
 
 // The core by majority vote (Boyer and Moore): the only one that took longest in more than half of the executions, if there is one.
-void HeldSteps::note_late_op(Card& c, uint64_t which, const OpPart& p, double more, double more_gap) {
+void HeldSteps::note_late_op(Card& c, uint64_t which, const OpPart& p, double more, double more_gap,
+                             const std::optional<double>& bound) {
   if (c.by_op.size() >= kMostOpsOfCard && !c.by_op.contains(which)) return;
   Card::Op& op = c.by_op[which];
   op.late_ns += more, op.in_gaps_ns += more_gap;
+  op.bound.add(bound);
   ++op.executions;
   if (op.votes == 0) op.most_x = p.most_x, op.most_y = p.most_y;
   op.most_x == p.most_x&& op.most_y == p.most_y ? ++op.votes : --op.votes;
@@ -96,21 +98,48 @@ std::optional<HeldSteps::LateOp> HeldSteps::latest_op_of(uint32_t number) const 
                 most->second.most_y};
 }
 
-void HeldSteps::op(const MatchedOp& op) {
-  // The time of each card since its previous op; the op alone if the previous one was not among those compared.
-  std::vector<double> took;
-  took.reserve(op.parts.size());
+// The time of each card since its previous op; the op alone if the previous one was not among those compared.
+std::vector<HeldSteps::Took> HeldSteps::took(const MatchedOp& op) {
+  std::vector<Took> all;
+  all.reserve(op.parts.size());
   for (const OpPart& p : op.parts) {
     const Card& c = card(p.card);
-    const bool follows = ops_ && c.op == ops_ - 1 && p.end_raw_ns > c.end_raw_ns;
-    took.push_back(follows ? static_cast<double>(p.end_raw_ns - c.end_raw_ns) : p.ns);
+    Took& one = all.emplace_back();
+    one.follows = ops_ && c.op == ops_ - 1 && p.end_raw_ns > c.end_raw_ns;
+    one.ns = one.follows ? static_cast<double>(p.end_raw_ns - c.end_raw_ns) : p.ns;
+    if (one.follows)
+      one.bound.add_following(c.bound_ns, p.host_bound_ns, false);
+    else
+      one.bound.add_alone(p.host_bound_ns);
+    if (hosts_differ_) one.bound.add_drift(one.ns);
   }
-  const double median = lower_median(took);
-  std::vector<double> more, gaps;
-  more.reserve(took.size()), gaps.reserve(took.size());
-  for (size_t i = 0; i < took.size(); ++i) {
-    more.push_back(took[i] - median);
-    gaps.push_back(took[i] - op.parts[i].ns);
+  return all;
+}
+
+void HeldSteps::add_bound(OfCard& of, const Took& took, uint32_t before, uint32_t end) const {
+  if (took.follows)
+    of.bound.add_following(before, end, ops_ && of.next_op == ops_);
+  else
+    of.bound.add_alone(end);
+  of.next_op = ops_ + 1;
+  ++of.ops;
+  if (hosts_differ_) of.bound.add_drift(took.ns);
+}
+
+void HeldSteps::op(const MatchedOp& op) {
+  const std::vector<Took> all = took(op);
+  std::vector<double> times, more, gaps;
+  times.reserve(all.size()), more.reserve(all.size()), gaps.reserve(all.size());
+  std::optional<double> median_bound = 0;  // the median is off by no more than the card that is off most
+  for (const Took& one : all) {
+    times.push_back(one.ns);
+    median_bound = median_bound && one.bound.ns() ? std::optional(std::max(*median_bound, *one.bound.ns()))
+                                                  : std::nullopt;
+  }
+  const double median = lower_median(times);
+  for (size_t i = 0; i < all.size(); ++i) {
+    more.push_back(times[i] - median);
+    gaps.push_back(times[i] - op.parts[i].ns);
   }
   const double gap = lower_median(gaps);
   note_slope(op, more, median);
@@ -118,6 +147,7 @@ void HeldSteps::op(const MatchedOp& op) {
   Step& step = step_of(op.replay);
   ++step.ops;
   step.ns += median;
+  if (!collective) ++step.compared, step.medians.add(median_bound);
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const OpPart& p = op.parts[i];
     Card& c = card(p.card);
@@ -125,12 +155,14 @@ void HeldSteps::op(const MatchedOp& op) {
     OfCard& of = step.cards[p.card];
     of.came = true;
     of.end_common_ns = p.end_common_ns;
-    c.end_raw_ns = p.end_raw_ns, c.op = ops_;
+    const uint32_t before = c.bound_ns;
+    c.end_raw_ns = p.end_raw_ns, c.op = ops_, c.bound_ns = p.host_bound_ns;
     if (collective) {
       c.late_ns = 0;
       continue;
     }
-    note_late_op(c, op.op, p, more[i], gaps[i] - gap);
+    note_late_op(c, op.op, p, more[i], gaps[i] - gap, all[i].bound.ns());
+    add_bound(of, all[i], before, p.host_bound_ns);
     c.late_ns += more[i];
     of.late_ns += more[i];
     if (more[i] <= of.most_ns) continue;
@@ -138,6 +170,23 @@ void HeldSteps::op(const MatchedOp& op) {
     of.in_gap = gaps[i] - gap > more[i] / 2;
   }
   ++ops_;
+}
+
+HeldStep HeldSteps::held_by(uint32_t card, const Step& step, const StepLateness& all) {
+  const OfCard& of = step.cards[card];
+  HeldStep held;
+  held.ns = all.ns;
+  held.card = card, held.late_ns = static_cast<uint64_t>(of.late_ns);
+  held.op = of.op, held.in_gap = of.in_gap, held.most_x = of.most_x, held.most_y = of.most_y;
+  held.end_common_ns = of.end_common_ns;
+  const auto own =
+      std::find_if(all.cards.begin(), all.cards.end(), [&](const auto& c) { return c.card == card; });
+  held.own_bound_ns = own->own_bound_ns, held.late_bound_ns = own->late_bound_ns;
+  for (const StepLateness::OfCard& other : all.cards)
+    if (other.card != card && own->own_bound_ns && other.own_bound_ns &&
+        of.late_ns - other.late_ns <= *own->own_bound_ns + *other.own_bound_ns)
+      held.another_within_bounds = true;
+  return held;
 }
 
 void HeldSteps::close(uint16_t replay, const Step& step) {
@@ -150,15 +199,15 @@ void HeldSteps::close(uint16_t replay, const Step& step) {
   for (uint32_t i = 0; i < step.cards.size(); ++i) {
     if (!step.cards[i].came) continue;
     late.push_back(step.cards[i].late_ns);
-    result.cards.push_back({i, step.cards[i].late_ns});
+    LateBound own = step.cards[i].bound, late_bound = own;
+    late_bound.add(step.medians.ns());
+    if (step.cards[i].ops != step.compared) own = late_bound;  // then medians are not the same for all
+    result.cards.push_back({i, step.cards[i].late_ns, own.ns(), late_bound.ns()});
     if (!latest || step.cards[i].late_ns > step.cards[*latest].late_ns) latest = i;
   }
   if (const OfCard& of = step.cards[*latest]; of.late_ns >= kMaterial * step.ns && of.late_ns > 0) {
-    HeldStep& held = result.held.emplace();
-    held.number = number, held.replay = replay, held.ns = result.ns;
-    held.card = *latest, held.late_ns = static_cast<uint64_t>(of.late_ns);
-    held.op = of.op, held.in_gap = of.in_gap, held.most_x = of.most_x, held.most_y = of.most_y;
-    held.end_common_ns = of.end_common_ns;
+    HeldStep& held = result.held.emplace(held_by(*latest, step, result));
+    held.number = number, held.replay = replay;
     held.p_value = grubbs_p(late);
   }
   take_(result);
@@ -167,7 +216,7 @@ void HeldSteps::close(uint16_t replay, const Step& step) {
 std::vector<HeldSteps::OpTimes> HeldSteps::longest_ops(size_t most) const {
   std::vector<OpTimes> all;
   for (const auto& [op, slope] : slopes_)
-    all.push_back({op, slope.ns, slope.executions, is_collective(op), {}});
+    all.push_back({op, slope.ns, slope.executions, is_collective(op), {}, {}});
   std::sort(all.begin(), all.end(),
             [](const OpTimes& a, const OpTimes& b) { return std::pair(b.ns, a.op) < std::pair(a.ns, b.op); });
   all.resize(std::min(all.size(), most));
@@ -175,7 +224,11 @@ std::vector<HeldSteps::OpTimes> HeldSteps::longest_ops(size_t most) const {
     for (const Card& c : cards_) {
       const auto known = c.by_op.find(one.op);
       const bool ran = known != c.by_op.end() && known->second.executions;
-      one.late_ns.push_back(ran ? known->second.late_ns / static_cast<double>(known->second.executions) : 0);
+      const double executions = ran ? static_cast<double>(known->second.executions) : 1;
+      one.late_ns.push_back(ran ? known->second.late_ns / executions : 0);
+      const bool always = ran && known->second.executions == one.executions;
+      const auto bound = always ? known->second.bound.ns() : std::optional<double>();
+      one.own_bound_ns.push_back(bound ? std::optional(*bound / executions) : std::nullopt);
     }
   return all;
 }

@@ -19,6 +19,7 @@ struct OpPart {
   uint64_t end_common_ns = 0;  // 0: not known
   uint64_t bound_ns = 0;       // of that
   uint8_t most_x = 0, most_y = 0;
+  uint32_t host_bound_ns = kUnknownBoundNs;  // of its begin and of end_raw_ns
 };
 
 struct MatchedOp {

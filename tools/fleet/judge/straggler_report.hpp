@@ -46,11 +46,14 @@ class JobReport {
   void take(const Ingest::Taken& t, const std::vector<OpRow>& rows);
   void keep_largest(const Stragglers::Step& step);
   Json of_rank(const Ingest::Rank& rank) const;
-  Json of_step(const Stragglers::Step& step) const;
+  Json of_step(const Stragglers::Step& step, bool shares_rank) const;
+  Json of_lateness() const;
+  void note_hosts();
 
   const Ears ears_;
   Ingest ingest_;
   std::vector<Stragglers::Step> largest_;  // steps that took most longer
+  size_t ranks_with_hosts_ = 0;            // whose hosts were compared
   Stragglers stragglers_;
   uint64_t bytes_ = 0;
 };

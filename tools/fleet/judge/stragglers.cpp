@@ -48,8 +48,9 @@ Stragglers::Stragglers(size_t most_waiting, std::function<void(const Step&)> on_
 void Stragglers::add(Card card, const OpRow& row, uint64_t end_ns, uint64_t bound_ns) {
   const auto [number, fresh] = numbers_.try_emplace(card, static_cast<uint32_t>(cards_.size()));
   if (fresh) cards_.push_back(card);
-  matcher_.add(row, {number->second, row.duration_ns, row.begin_ns + row.duration_ns, end_ns, bound_ns,
-                     row.most_x, row.most_y});
+  matcher_.add(row,
+               {number->second, row.duration_ns, row.begin_ns + row.duration_ns, end_ns, bound_ns, row.most_x,
+                row.most_y, row.flags & OpRow::kDeviceClock ? kUnknownBoundNs : row.bound_ns});
 }
 
 void Stragglers::end() {
@@ -86,6 +87,7 @@ void Stragglers::Held::add(const HeldStep& step) {
   ++steps;
   in_gaps += step.in_gap;
   late_ns += static_cast<double>(step.late_ns);
+  late_bound.add(step.late_bound_ns);
   by_op[step.op] += static_cast<double>(step.late_ns);
   ++cores[{step.op, {step.most_x, step.most_y}}];
 }
@@ -93,7 +95,13 @@ void Stragglers::Held::add(const HeldStep& step) {
 Straggler Stragglers::Held::as_straggler() const {
   Straggler s;
   s.steps = steps, s.in_gaps = in_gaps * 2 > steps, s.late_steps = late;
-  s.late_ns = ran ? all_late_ns / static_cast<double>(ran) : late_ns / static_cast<double>(steps);
+  const auto of = static_cast<double>(steps);
+  s.late_ns = late_ns / of;
+  if (late_bound.ns()) s.late_bound_ns = *late_bound.ns() / of;
+  if (ran) {
+    const CardLateness mean = lateness({});
+    s.late_ns = mean.late_ns, s.late_bound_ns = mean.late_bound_ns;
+  }
   if (by_op.empty()) return s;
   s.op = largest(by_op)->first;
   uint64_t most = 0;
@@ -102,10 +110,21 @@ Straggler Stragglers::Held::as_straggler() const {
   return s;
 }
 
+CardLateness Stragglers::Held::lateness(Card card) const {
+  if (bounded.steps == 0) return {card, ran, all_late_ns / static_cast<double>(ran), {}, {}};
+  const auto of = static_cast<double>(bounded.steps);
+  return {card, bounded.steps, bounded.late_ns / of, *bounded.late.ns() / of, *bounded.own.ns() / of};
+}
+
 // Ranks within the step, from -(n - 1) / 2 to (n - 1) / 2, divided by their standard deviation.
 void Stragglers::rank_cards(const StepLateness& step) {
   std::vector<StepLateness::OfCard> order = step.cards;
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.late_ns < b.late_ns; });
+  const double material = HeldSteps::kMaterial * static_cast<double>(step.ns);
+  const bool bounded = std::all_of(order.begin(), order.end(), [&](const auto& c) {
+    return c.own_bound_ns && c.late_bound_ns && *c.late_bound_ns <= material;
+  });
+  if (!bounded && left_out_.size() < kShownLeftOut) left_out_.push_back(steps_);
   const auto n = static_cast<double>(order.size());
   const double deviation = std::sqrt((n * n - 1) / 12);
   for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
@@ -116,16 +135,21 @@ void Stragglers::rank_cards(const StepLateness& step) {
       ++held.ran;
       held.ranks += (middle - (n - 1) / 2) / deviation;
       held.all_late_ns += order[i].late_ns;
-      held.late += order[i].late_ns >= HeldSteps::kMaterial * static_cast<double>(step.ns);
+      if (bounded) {
+        ++held.bounded.steps, held.bounded.late_ns += order[i].late_ns;
+        held.bounded.own.add(order[i].own_bound_ns), held.bounded.late.add(order[i].late_bound_ns);
+      }
+      held.late += order[i].late_ns >= material;
     }
   }
 }
 
 void Stragglers::take(const StepLateness& step) {
-  ++steps_;
   if (step.cards.size() > 1) rank_cards(step);
+  ++steps_;
   if (!step.held) return;
   ++held_steps_;
+  held_within_bounds_ += step.held->another_within_bounds;
   const Card by = cards_[step.held->card];
   by_card_[by].add(*step.held);
   by_rank_[by.rank].add(*step.held);
@@ -144,6 +168,15 @@ double Stragglers::p_of(const Held& held) const {
 bool Stragglers::one_card_has_most(uint32_t rank, uint64_t steps) const {
   return std::any_of(by_card_.begin(), by_card_.end(),
                      [&](const auto& of) { return of.first.rank == rank && of.second.steps * 2 > steps; });
+}
+
+std::vector<CardLateness> Stragglers::lateness() const {
+  std::vector<CardLateness> all;
+  for (const auto& [card, held] : by_card_)
+    if (held.ran) all.push_back(held.lateness(card));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const CardLateness& a, const CardLateness& b) { return a.late_ns > b.late_ns; });
+  return all;
 }
 
 std::vector<Straggler> Stragglers::named() const {

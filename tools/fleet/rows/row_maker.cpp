@@ -20,7 +20,6 @@ constexpr uint8_t kOfDeviceAlone = 255;
 }  // namespace
 
 ClockRow RowMaker::row_of(const ttcollect_clock& c) {
-  if (c.domain == 0) bounds_[c.chip] = c.bound_ns;
   ClockRow row;
   row.raw_ns = not_negative(c.to_ns);
   row.device_bound_ns = c.bound_ns;
@@ -31,7 +30,7 @@ ClockRow RowMaker::row_of(const ttcollect_clock& c) {
   return row;
 }
 
-OpRow RowMaker::row_of(const ttcollect_op& o) const {
+OpRow RowMaker::row_of(const ttcollect_op& o, uint32_t time_bound_ns) const {
   OpRow row;
   row.begin_ns = not_negative(o.begin_ns);
   row.duration_ns = narrowed<uint32_t>(not_negative(o.end_ns - o.begin_ns));
@@ -47,7 +46,7 @@ OpRow RowMaker::row_of(const ttcollect_op& o) const {
     row.flags = OpRow::kDeviceClock;
     return row;
   }
-  if (const auto bound = bounds_.find(o.chip); bound != bounds_.end()) row.bound_ns = bound->second;
+  row.bound_ns = time_bound_ns;
   if (const uint16_t step = row.replay ? uint16_t{0} : host_.step_at(row.begin_ns))
     row.replay = step, row.flags |= OpRow::kMarkedStep;
   return row;

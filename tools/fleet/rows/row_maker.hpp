@@ -1,7 +1,6 @@
 // Makes rows of the bus from rows of a reader, with the ops' names from the host side. Pure.
 #pragma once
 #include <cstdint>
-#include <map>
 
 #include "tools/fleet/rows/host_side.hpp"
 #include "tools/fleet/wire/batch.hpp"
@@ -18,8 +17,8 @@ class RowMaker {
   template <class Sink, class Take>
   void take(const tools::Tables& tables, Sink& to, const Take& op) {
     for (const ttcollect_clock& c : tables.clocks) to.add(row_of(c));
-    for (const ttcollect_op& o : tables.ops) {
-      const OpRow row = row_of(o);
+    for (size_t i = 0; i < tables.ops.size(); ++i) {
+      const OpRow row = row_of(tables.ops[i], tables.op_time_bounds[i]);
       to.add(row);
       op(row);
     }
@@ -28,13 +27,12 @@ class RowMaker {
   }
 
  private:
-  ClockRow row_of(const ttcollect_clock& clock);
-  OpRow row_of(const ttcollect_op& op) const;
+  static ClockRow row_of(const ttcollect_clock& clock);
+  OpRow row_of(const ttcollect_op& op, uint32_t time_bound_ns) const;
   static LossRow row_of(const ttcollect_loss& loss);
   static TelemetryRow row_of(const ttcollect_telemetry& telemetry);
 
   const HostSide& host_;
-  std::map<uint32_t, uint32_t> bounds_;  // latest of each chip's reference tile
 };
 
 }  // namespace ttc::fleet

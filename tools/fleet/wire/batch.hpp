@@ -28,7 +28,7 @@ struct OpRow {
   uint32_t core_most_ns = 0;  // kernels of the core that took longest
   uint32_t host_id = 0;
   uint32_t code = 0;                    // code_of() its name; 0: not known
-  uint32_t bound_ns = kUnknownBoundNs;  // of the device's clock model
+  uint32_t bound_ns = kUnknownBoundNs;  // of its begin and of its end, by the device's clock model
   uint16_t replay = 0;                  // of a trace, or a marked step (kMarkedStep); 0: neither
   uint16_t cores = 0;
   uint16_t open = 0;        // processors whose end did not come

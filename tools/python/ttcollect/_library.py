@@ -30,6 +30,11 @@ ROWS = {
     "telemetry": [("host_ns", "i8"), ("chip", "u4"), ("known", "u4"), ("aiclk_mhz", "u4"), ("power_mw", "u4"),
                   ("temperature_mc", "i4"), ("reserved", "u4")],
 }
+# Row by row of another table: that table, and the fields; one field without a name is a plain array.
+BOUNDS = {
+    "zone_bounds": ("zones", "u4"),
+    "op_bounds": ("ops", [("ns", "u4"), ("kernel_ns", "u4"), ("core_mean_ns", "u4"), ("core_most_ns", "u4")]),
+}
 SIZES = {"markers": 64, "zones": 64, "ops": 72, "losses": 72, "clocks": 72, "telemetry": 32}
 
 
@@ -65,7 +70,7 @@ class Batch(ctypes.Structure):
         field for table, kind in (("markers", c_void_p), ("zones", c_void_p), ("ops", c_void_p), ("losses", c_void_p),
                                   ("clocks", c_void_p), ("telemetry", c_void_p), ("sessions", POINTER(Session)),
                                   ("host_zones", POINTER(HostZone)), ("host_messages", POINTER(HostMessage)), ("op_names", POINTER(OpName)))
-        for field in ((table, kind), (table + "_count", c_size_t))]
+        for field in ((table, kind), (table + "_count", c_size_t))] + [(bounds, c_void_p) for bounds in BOUNDS]
 
 
 class Account(ctypes.Structure):

@@ -18,6 +18,7 @@ for _table, _bytes in lib.SIZES.items():
     if DTYPES[_table].itemsize != _bytes:
         raise ImportError(f"ttcollect: a row of {_table} has {DTYPES[_table].itemsize} bytes here and {_bytes} in reader.h")
 
+_BOUND_DTYPES = {bounds: np.dtype(fields) for bounds, (_, fields) in lib.BOUNDS.items()}
 UNBOUNDED = 0xFFFFFFFF
 OPEN_END = 0xFFFFFFFFFFFFFFFF
 UNKNOWN_KIND = 255
@@ -43,6 +44,9 @@ class Tables:
 
     markers, zones, ops, losses, clocks, telemetry: numpy structured arrays with the fields of ttcollect/reader.h. Times `_ns` are
     nanoseconds of the host's CLOCK_MONOTONIC_RAW (0: not known), `cycles` those of the device, bounds nanoseconds (UNBOUNDED: none).
+    zone_bounds: row by row of `zones`, how far end_ns - begin_ns can be from the true duration, in nanoseconds (UNBOUNDED: not known). op_bounds: row
+    by row of `ops` the same: ns of end_ns - begin_ns, kernel_ns of kernel_end_ns - kernel_begin_ns, core_mean_ns, core_most_ns. What both ends
+    of a duration share, such as the offset to host time, is no part of them.
     names: texts by the number in the field `name`. op_names: what the workload's host side called programs, by (chip, host_id), all so
     far. sessions, host_zones, host_messages: lists of dicts.
     """
@@ -50,6 +54,8 @@ class Tables:
     def __init__(self) -> None:
         for table in DTYPES:
             setattr(self, table, np.empty(0, DTYPES[table]))
+        for bounds, dtype in _BOUND_DTYPES.items():
+            setattr(self, bounds, np.empty(0, dtype))
         self.names: List[str] = []
         self.op_names: Dict[Tuple[int, int], str] = {}
         self.sessions: List[Dict[str, Any]] = []
@@ -62,11 +68,14 @@ class Tables:
     losses: np.ndarray
     clocks: np.ndarray
     telemetry: np.ndarray
+    zone_bounds: np.ndarray
+    op_bounds: np.ndarray
 
     def frame(self, table: str) -> "pandas.DataFrame":
         """A pandas frame of a table. Names, processors and kinds are words; what is not known is NaN or pd.NA; bounds and losses are columns.
 
-        In `zones`, `cycles` (device) and `ns` (host) are durations. In `ops`, `ns` is the duration of the firmware zones, and `name` the program's
+        In `zones`, `cycles` (device) and `ns` (host) are durations; `duration_bound_ns` is how far `ns` can be from the true one, in nanoseconds (NaN: not
+        known), in `ops` also `kernel_bound_ns`, `core_mean_bound_ns` and `core_most_bound_ns`. In `ops`, `ns` is the duration of the firmware zones, and `name` the program's
         name from the workload's host side (None: no name). Losses are the parts of a lane that may lack markers: (from_ns,
         to_ns) in nanoseconds, from_cycles and to_cycles in device cycles.
         """
@@ -89,8 +98,11 @@ class Tables:
             frame["cycles"] = rows["end_cycles"] - rows["begin_cycles"]
             known = (rows["begin_ns"] != 0) & (rows["end_ns"] != 0)
             frame["ns"] = np.where(known, rows["end_ns"] - rows["begin_ns"], np.nan)
+            frame["duration_bound_ns"] = _bounds(self.zone_bounds)
         if table == "ops":
             frame["ns"] = rows["end_ns"] - rows["begin_ns"]
+            for field in self.op_bounds.dtype.names:
+                frame["duration_bound_ns" if field == "ns" else field[:-2] + "bound_ns"] = _bounds(self.op_bounds[field])
             frame["name"] = _words(rows["chip"].astype("u8") << 32 | rows["host_id"],
                                    lambda key: self.op_names.get((key >> 32, key & 0xFFFFFFFF)))
         if "risc" in rows.dtype.names:
@@ -98,7 +110,7 @@ class Tables:
                                         else _text(lib.loaded().ttcollect_processor(key >> 8, key & 255)))
         for bound in ("bound_ns", "hard_bound_ns"):
             if bound in frame:
-                frame[bound] = np.where(rows[bound] == UNBOUNDED, np.nan, rows[bound])
+                frame[bound] = _bounds(rows[bound])
         for kind in ("bound_kind", "kind"):
             if kind in frame:
                 frame[kind] = _BOUND_KINDS[np.minimum(rows[kind], 2)]
@@ -121,6 +133,10 @@ class Tables:
 def _words(keys: np.ndarray, word) -> np.ndarray:
     unique, place = np.unique(keys, return_inverse=True)
     return np.array([word(int(key)) for key in unique], dtype=object)[place] if len(unique) else np.empty(0, object)
+
+
+def _bounds(ns: np.ndarray) -> np.ndarray:
+    return np.where(ns == UNBOUNDED, np.nan, ns)
 
 
 def _milliseconds(seconds: float) -> int:
@@ -202,6 +218,17 @@ class Run:
         raw = (ctypes.c_char * (count * DTYPES[table].itemsize)).from_address(getattr(batch, table))
         return np.frombuffer(raw, DTYPES[table])
 
+    @staticmethod
+    def _bounds_view(batch: "lib.Batch", bounds: str) -> Optional[np.ndarray]:
+        """The same of bounds, row by row of their table; UNBOUNDED from a library that has none."""
+        count, dtype = getattr(batch, lib.BOUNDS[bounds][0] + "_count"), _BOUND_DTYPES[bounds]
+        if not count:
+            return None
+        place = getattr(batch, bounds)
+        if not place:
+            return np.full(count * dtype.itemsize // 4, UNBOUNDED, "u4").view(dtype)
+        return np.frombuffer((ctypes.c_char * (count * dtype.itemsize)).from_address(place), dtype)
+
     def _small(self, batch: "lib.Batch", tables: Tables) -> None:
         for table in ("sessions", "host_zones", "host_messages"):
             getattr(tables, table).extend(_structs(getattr(batch, table), getattr(batch, table + "_count")))
@@ -215,6 +242,10 @@ class Run:
             rows = self._view(batch, table)
             if rows is not None:
                 setattr(tables, table, rows.copy())
+        for bounds in _BOUND_DTYPES:
+            rows = self._bounds_view(batch, bounds)
+            if rows is not None:
+                setattr(tables, bounds, rows.copy())
         self._small(batch, tables)
         tables.names, tables.op_names = list(self._names), self._op_names
         return tables
@@ -225,11 +256,11 @@ class Run:
 
     def read(self) -> Tables:
         """Everything up to the end of the source. Later versions of a loss interval replace earlier ones."""
-        all_rows, tables = {table: _Rows(DTYPES[table]) for table in DTYPES}, Tables()
+        all_rows, tables = {table: _Rows(dtype) for table, dtype in {**DTYPES, **_BOUND_DTYPES}.items()}, Tables()
         while not self.over:
             batch = self._next(1.0)
             for table, rows in all_rows.items():
-                view = self._view(batch, table)
+                view = self._view(batch, table) if table in DTYPES else self._bounds_view(batch, table)
                 if view is not None:
                     rows.add(view)
             self._small(batch, tables)

@@ -72,8 +72,10 @@ void HeatMap::events(const LaneEvents& batch) {
   if (only_ && batch.launch.host_id != *only_) return;
   for (const Event& e : batch.events)
     if (e.type == markers::MarkerType::zone_total &&
-        (e.zone_class == ZoneClass::wait_front || e.zone_class == ZoneClass::reserve_back))
-      chips_[batch.launch.chip][{batch.lane.x, batch.lane.y}].wait += e.data;
+        (e.zone_class == ZoneClass::wait_front || e.zone_class == ZoneClass::reserve_back)) {
+      CoreHeat& heat = chips_[batch.launch.chip][{batch.lane.x, batch.lane.y}];
+      heat.wait += e.data, heat.sums += e.data;
+    }
 }
 
 void HeatMap::program(const DeviceOp& op, std::span<const CoreTime> cores) {
@@ -116,19 +118,23 @@ void HeatMap::measure(const DeviceOp& op, std::span<const CoreTime> cores) {
     if (c.kernel.cycles() == 0) continue;
     CoreHeat& heat = chips_[chip][{c.x, c.y}];
     const auto start = clock_->across(chip, op.kernel.begin, c.kernel.begin, op.seen_ns);
-    if (!took[i] || !start || measured < running) {
+    const auto whole = clock_->across(chip, op.kernel.begin, op.kernel.end, op.seen_ns);
+    if (!took[i] || !start || !whole || measured < running) {
       ++heat.unmeasured;
       continue;
     }
     add(heat.time_measured, took[i]->ns, took[i]->bound_ns);
+    add(heat.wait_measured, std::max(whole->ns - took[i]->ns, 0.0), whole->bound_ns + took[i]->bound_ns);
     add(heat.behind_measured, std::max(took[i]->ns - mean.ns, 0.0), took[i]->bound_ns + mean.bound_ns);
     add(heat.start_measured, start->ns, start->bound_ns);
   }
 }
 
 std::optional<double> HeatMap::bound_ns(const CoreHeat& heat, HeatOf what, double shown_ns) {
-  if (heat.unmeasured || heat.time_measured.bound_ns == 0 || what == HeatOf::wait) return std::nullopt;
+  if (heat.unmeasured || heat.time_measured.bound_ns == 0) return std::nullopt;
+  if (what == HeatOf::wait && heat.sums) return std::nullopt;
   const Measured& measured = what == HeatOf::time        ? heat.time_measured
+                             : what == HeatOf::wait      ? heat.wait_measured
                              : what == HeatOf::imbalance ? heat.behind_measured
                                                          : heat.start_measured;
   return measured.bound_of(shown_ns);

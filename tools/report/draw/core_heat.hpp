@@ -21,8 +21,9 @@ struct CoreHeat {
   uint64_t behind = 0;  // cycles its kernels took longer than the mean core of the program
   uint64_t start = 0;   // cycles from the first kernel start of a program to its own
   bool ethernet = false;
-  // The same but `wait` by a clock model, each a sum over programs.
-  Measured time_measured, behind_measured, start_measured;
+  uint64_t sums = 0;  // of `wait`: cycles of waits for buffers, of which neither begin nor end is known
+  // The same by a clock model, each a sum over programs; `wait` without `sums`.
+  Measured time_measured, wait_measured, behind_measured, start_measured;
   uint64_t unmeasured = 0;  // programs that it does not cover
 };
 

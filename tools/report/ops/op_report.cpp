@@ -108,6 +108,19 @@ std::vector<std::string> matmul_advice(const ReportRow& row) {
   return advice;
 }
 
+// How far the share of the gap can be from the true one, in per cent: it is largest with the longest gap and the shortest kernel.
+Number bound_of_share(const ReportRow& r) {
+  if (!r.gap_us || !r.device_bound_us || !r.gap_bound_us) return std::nullopt;
+  const auto percent = [](double gap, double kernel) {
+    gap = std::max(0.0, gap), kernel = std::max(0.0, kernel);
+    return gap + kernel > 0 ? gap / (gap + kernel) * 100 : 0;
+  };
+  const double shown = *r.dispatch_percent, gap = *r.gap_us, kernel = *r.device_us;
+  const double most = percent(gap + *r.gap_bound_us, kernel - *r.device_bound_us);
+  const double least = percent(gap - *r.gap_bound_us, kernel + *r.device_bound_us);
+  return std::max(most - shown, shown - least);
+}
+
 // Values that need the sum over all rows, and those that tt-perf-report defines.
 void finish(ReportRow& r, double total_us) {
   if (total_us > 0 && (r.device_us || r.gap_us))
@@ -122,7 +135,9 @@ void finish(ReportRow& r, double total_us) {
   }
   if (is_matmul(r.op.code) && !r.op.signpost()) r.advice = matmul_advice(r);
   const double wall = r.device_us.value_or(0) + r.gap_us.value_or(0);
-  if (r.device_us && wall > 0) r.dispatch_percent = std::max(0.0, r.gap_us.value_or(0)) / wall * 100;
+  if (!r.device_us || wall <= 0) return;
+  r.dispatch_percent = std::max(0.0, r.gap_us.value_or(0)) / wall * 100;
+  r.dispatch_percent_bound = bound_of_share(r);
 }
 
 ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
@@ -139,6 +154,8 @@ ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
   const auto in_us = [](const Number& ns) { return ns ? Number(*ns / 1000) : Number(); };
   if (!op.host()) r.device_bound_us = in_us(op.kernel_bound());
   if (r.gap_us) r.gap_bound_us = in_us(op.gap_bound());
+  r.first_to_last_bound_us = in_us(op.first_to_last_bound());
+  r.dispatch_bound_us = in_us(op.dispatch_bound());
   r.limit = bound(op, r.figures);
   r.waits = bottleneck(op);
   if (op.core_mean && *op.core_mean > 0 && op.core_max)

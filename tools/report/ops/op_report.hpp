@@ -33,6 +33,7 @@ struct ReportRow {
   Bottleneck waits;
   Number imbalance_percent;  // slowest core over the mean, less 100
   Number dispatch_percent;   // of kernel and gap together: what is no kernel
+  Number dispatch_percent_bound, first_to_last_bound_us, dispatch_bound_us;
   std::vector<std::string> advice;
 };
 

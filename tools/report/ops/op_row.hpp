@@ -41,13 +41,18 @@ struct OpRow {
   std::string data_source;  // of its device: kFromCapture, kFromLog; empty: the table does not have it
   // Durations in ns and their bounds, by a capture's clock model.
   Number kernel_measured, kernel_measured_bound, gap_measured, gap_measured_bound;
+  Number first_to_last_measured, first_to_last_measured_bound, dispatch_measured, dispatch_measured_bound;
   uint64_t kernel_cycles = 0, seen_ns = 0;  // for further durations of the op; 0: there is no clock model
   uint64_t hard_bound = 0;  // 1: kernel_measured_bound is a hard bound, which is mostly milliseconds
   std::string process;      // of the host, where ops of several are in the table
 
-  // ns: the true duration lies within so much of `kernel` and `gap`.
+  // ns: the true duration lies within so much of the one that is shown.
   Number kernel_bound() const { return bound_of(kernel, kernel_measured, kernel_measured_bound); }
   Number gap_bound() const { return bound_of(gap, gap_measured, gap_measured_bound); }
+  Number first_to_last_bound() const {
+    return bound_of(first_to_last, first_to_last_measured, first_to_last_measured_bound);
+  }
+  Number dispatch_bound() const { return bound_of(dispatch, dispatch_measured, dispatch_measured_bound); }
   bool signpost() const { return type.find("signpost") != std::string::npos; }
   bool host() const { return code.find("(torch)") != std::string::npos; }
 
@@ -72,8 +77,9 @@ void each_field(Row& r, Each&& each) {
   all(r.compute_sources, r.data_sources, r.compute_hash, r.data_hash, r.program_hash, r.cache_hit, r.location,
       r.pm_ideal, r.pm_compute, r.pm_bandwidth, r.fpu_util, r.noc_util, r.dram_util, r.congestion,
       r.fpu_counter, r.sfpu_counter, r.math_counter, r.slowest_x, r.slowest_y, r.data_source, r.process,
-      r.kernel_measured, r.kernel_measured_bound, r.gap_measured, r.gap_measured_bound, r.kernel_cycles,
-      r.seen_ns);
+      r.kernel_measured, r.kernel_measured_bound, r.gap_measured, r.gap_measured_bound,
+      r.first_to_last_measured, r.first_to_last_measured_bound, r.dispatch_measured,
+      r.dispatch_measured_bound, r.kernel_cycles, r.seen_ns);
 }
 
 }  // namespace ttc::report

@@ -43,7 +43,8 @@ std::vector<std::string> report_header(const ReportColumns& columns) {
         header.end(),
         {"Limit", "Limit Rule", "Waits For", "RISC Shares", "Slowest Core", "Imbalance [%]", "Not Kernel [%]",
          "First To Last Start [us]", "Dispatch [us]", "Host Process", "Device Time Bound [us]",
-         "Op-to-Op Gap Bound [us]", "Measured Device Time [us]", "Measured Gap [us]"});
+         "Op-to-Op Gap Bound [us]", "Measured Device Time [us]", "Measured Gap [us]", "Not Kernel Bound [%]",
+         "First To Last Start Bound [us]", "Dispatch Bound [us]"});
   return header;
 }
 
@@ -95,6 +96,9 @@ std::vector<std::string> report_line(const ReportRow& r, const ReportColumns& co
     line.push_back(cell_text(r.gap_bound_us));
     line.push_back(in_us(r.op.kernel_measured));
     line.push_back(in_us(r.op.gap_measured));
+    line.push_back(cell_text(r.dispatch_percent_bound));
+    line.push_back(cell_text(r.first_to_last_bound_us));
+    line.push_back(cell_text(r.dispatch_bound_us));
   }
   return line;
 }

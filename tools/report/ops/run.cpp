@@ -420,6 +420,14 @@ OpTable table_of(const Run& run) {
         op.gap_measured = d.gap_measured->ns;
         op.gap_measured_bound = d.gap_measured->bound_ns;
       }
+      if (d.first_to_last_measured) {
+        op.first_to_last_measured = d.first_to_last_measured->ns;
+        op.first_to_last_measured_bound = d.first_to_last_measured->bound_ns;
+      }
+      if (d.dispatch_measured) {
+        op.dispatch_measured = d.dispatch_measured->ns;
+        op.dispatch_measured_bound = d.dispatch_measured->bound_ns;
+      }
       op.slowest_x = d.slowest_x;
       op.slowest_y = d.slowest_y;
       // Data for which the device-only form of the table has no columns.

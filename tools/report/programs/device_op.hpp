@@ -9,6 +9,7 @@
 //
 // Source: tt-metal tools/tracy/cpp_device_analyses.json@92651f8.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -54,8 +55,11 @@ struct DeviceOp {
   uint32_t kernel_start_count = 0;
   std::array<RiscTimes, kRiscs - 1> riscs;
   uint64_t core_min = 0, core_max = 0, core_sum = 0;
-  uint64_t wait_front = 0, reserve_back = 0;  // sums over cores
-  Range dispatch, go_signal;                  // on the dispatch cores
+  uint64_t wait_front = 0, reserve_back = 0;                              // sums over cores
+  Range dispatch, go_signal;                                              // on the dispatch cores
+  uint64_t dispatch_seen_ns = 0;                                          // as seen_ns, of `dispatch`
+  enum class On : uint8_t { none, one, several } dispatch_on = On::none;  // tiles
+  uint8_t dispatch_x = 0, dispatch_y = 0;                                 // of the one
   // Gaps to the program before it on this device, in order of kernel starts; -1 not known (op_order.hpp).
   int64_t gap_ns = -1, dm_gap_ns = -1;
   // Cycles that the gaps begin at; 0: no program before it that ended before it and has a clock.
@@ -63,6 +67,14 @@ struct DeviceOp {
   uint64_t seen_ns = 0;   // as FrameEvents has it, of the words that were read last
   uint64_t counters = 0;  // where its metrics are (metal_files/counters.hpp); 0: none
 
+  void add_dispatch(uint8_t x, uint8_t y, const Range& range, uint64_t seen) {
+    dispatch.add(range);
+    dispatch_seen_ns = std::max(dispatch_seen_ns, seen);
+    if (dispatch_on == On::none)
+      dispatch_on = On::one, dispatch_x = x, dispatch_y = y;
+    else if (dispatch_x != x || dispatch_y != y)
+      dispatch_on = On::several;
+  }
   Range dm() const { return {dm_start, kernel.end}; }
   double core_mean() const { return kernel_cores ? static_cast<double>(core_sum) / kernel_cores : 0; }
 };

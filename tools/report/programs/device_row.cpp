@@ -166,6 +166,10 @@ DeviceRow device_row(const DeviceOp& op, const Device& device, const DurationClo
   r.dm_gap_ns = times.gap(op.dm_gap_ns, op.dm_gap_from, op.dm_start);
   r.kernel_measured = times.measured(op.kernel);
   if (op.gap_from) r.gap_measured = times.measured({op.gap_from, op.kernel.begin});
+  if (op.kernel_start_count > 1) r.first_to_last_measured = times.measured(op.kernel_starts);
+  if (clock && op.dispatch.whole() && op.dispatch_on == DeviceOp::On::one)
+    r.dispatch_measured = clock->on_tile(op.launch.chip, {op.dispatch_x, op.dispatch_y}, op.dispatch.begin,
+                                         op.dispatch.end, op.dispatch_seen_ns);
   if (r.kernel_measured) r.seen_ns = op.seen_ns;
   if (op.kernel_cores) {
     r.core_min_ns = times.nearest(static_cast<double>(op.core_min));

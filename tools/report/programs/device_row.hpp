@@ -45,7 +45,8 @@ struct DeviceRow {
   std::optional<uint32_t> slowest_x, slowest_y;
   std::map<std::string, double> counters;  // by column name
   // Durations by the clock model of a capture; they are no columns of tt-metal's.
-  std::optional<Measured> kernel_measured, gap_measured;
+  std::optional<Measured> kernel_measured, gap_measured, first_to_last_measured;
+  std::optional<Measured> dispatch_measured;  // of dispatch_ns, where it is of one tile
   uint64_t seen_ns = 0;  // of the op, for further questions to the clock; 0: it has no clock
 };
 

@@ -143,7 +143,8 @@ void OpBuilder::dispatch(const LaneEvents& batch) {
     if (e.type == MarkerType::zone_start) served = batch.launch;
     if (served.host_id == 0) continue;
     DeviceOp& op = open(served).executions.front().op;
-    if (batch.lane.risc == LogRisc::brisc) op.dispatch.add({e.time, e.time});
+    if (batch.lane.risc == LogRisc::brisc)
+      op.add_dispatch(batch.lane.x, batch.lane.y, {e.time, e.time}, batch.seen_ns);
     if (batch.lane.risc == LogRisc::ncrisc && e.zone_class == ZoneClass::go_signal)
       op.go_signal.add({e.time, e.time});
   }

@@ -50,7 +50,10 @@ void add_times(DeviceOp& op, const DeviceOp& part) {
   op.seen_ns = std::max(op.seen_ns, part.seen_ns);
   op.wait_front += part.wait_front;
   op.reserve_back += part.reserve_back;
-  op.dispatch.add(part.dispatch);
+  if (part.dispatch_on != DeviceOp::On::none) {
+    op.add_dispatch(part.dispatch_x, part.dispatch_y, part.dispatch, part.dispatch_seen_ns);
+    if (part.dispatch_on == DeviceOp::On::several) op.dispatch_on = part.dispatch_on;
+  }
   op.go_signal.add(part.go_signal);
 }
 

@@ -25,6 +25,11 @@ bool DurationClock::apart(uint32_t chip, Tile tile) const {
   return at != chips_.end() && at->second.apart.contains(tile);
 }
 
+const ClockMap* DurationClock::map_of(uint32_t chip) const {
+  const auto at = chips_.find(chip);
+  return at == chips_.end() ? nullptr : &at->second.map;
+}
+
 std::optional<Measured> DurationClock::on_tile(uint32_t chip, Tile tile, uint64_t from, uint64_t to,
                                                uint64_t seen_ns) const {
   const auto at = chips_.find(chip);

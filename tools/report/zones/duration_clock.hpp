@@ -30,6 +30,7 @@ class DurationClock {
   void add(uint32_t chip, collect::ClockMap map, std::set<Tile> apart);
   bool empty() const { return chips_.empty(); }
   bool apart(uint32_t chip, Tile tile) const;
+  const collect::ClockMap* map_of(uint32_t chip) const;  // null: it has no model
 
   // The duration from one marker's time to another's, both of one tile. `seen_ns`: when the words of the later one had been
   // read for sure; 0: not known. None: the model has no bound of it, or does not cover it.

@@ -217,6 +217,71 @@ TEST(FleetStragglers, clocks_that_differ_by_parts_per_million_make_no_straggler)
   EXPECT_TRUE(judge.named().empty());
 }
 
+struct TwoCards {
+  uint32_t bound_ns = kUnknownBoundNs;
+  bool hosts_differ = false;
+  size_t ops = 4 * HeldSteps::kOpsAStep;
+  std::vector<Stragglers::Step> steps = {};
+  std::vector<CardLateness> lateness = {};
+  uint64_t within = 0;
+  std::vector<uint64_t> left_out = {};
+
+  // Steps of 16 us, in which the second card takes 320 ns longer.
+  void run() {
+    Stragglers judge(Stragglers::kMostWaiting, [&](const Stragglers::Step& s) { steps.push_back(s); });
+    if (hosts_differ) judge.hosts_differ();
+    for (uint32_t i = 0; i < ops; ++i)
+      for (uint32_t card = 0; card < 2; ++card) {
+        OpRow row = FleetWorld::row(0, i, 1000 + 20 * card);
+        row.begin_ns = 5'000 + i * (1000 + 20 * card);
+        row.bound_ns = bound_ns;
+        judge.add({card, 0}, row, 0, 0);
+      }
+    judge.end();
+    lateness = judge.lateness(), within = judge.held_within_bounds();
+    left_out = judge.left_out();
+  }
+};
+
+// A card's time from the end before a step to its last one has the bounds of these two times; the medians have those of every op.
+TEST(FleetStragglers, cards_are_compared_within_the_bounds_of_their_clocks) {
+  for (const uint32_t bound : {4u, 100u}) {
+    TwoCards world{bound};
+    world.run();
+    ASSERT_EQ(world.steps.size(), 4u);
+    for (const auto& step : world.steps) {
+      EXPECT_EQ(step.late_ns, 320u);
+      EXPECT_EQ(step.own_bound_ns, 2.0 * bound);
+      EXPECT_EQ(step.late_bound_ns, 2.0 * bound + 16 * 2.0 * bound);
+      EXPECT_EQ(step.another_within_bounds, bound == 100);  // 320 ns are less than 4 times 100
+    }
+    EXPECT_EQ(world.within, bound == 100 ? 4u : 0u);
+    ASSERT_EQ(world.lateness.size(), 2u);
+    EXPECT_EQ(world.lateness[0].card.rank, 1u);
+    EXPECT_EQ(world.lateness[0].late_ns, 320);
+    EXPECT_EQ(world.lateness[0].own_bound_ns, bound == 4 ? std::optional(8.0) : std::nullopt);
+    EXPECT_EQ(world.left_out, bound == 4 ? std::vector<uint64_t>() : (std::vector<uint64_t>{0, 1, 2, 3}));
+  }
+}
+
+TEST(FleetStragglers, hosts_of_their_own_have_crystals_of_their_own) {
+  TwoCards world{50, true};
+  world.run();
+  ASSERT_EQ(world.steps.size(), 4u);
+  EXPECT_NEAR(*world.steps[0].own_bound_ns, 100 + 16'320 * 100e-6, 1e-6);
+}
+
+TEST(FleetStragglers, times_without_a_bound_have_none_together) {
+  TwoCards world;
+  world.run();
+  ASSERT_EQ(world.steps.size(), 4u);
+  EXPECT_FALSE(world.steps[0].late_bound_ns || world.steps[0].own_bound_ns ||
+               world.steps[0].another_within_bounds);
+  EXPECT_FALSE(world.lateness[0].late_bound_ns);
+  EXPECT_EQ(world.lateness[0].late_ns, 320);
+  EXPECT_EQ(world.lateness[0].steps, 4u);
+}
+
 TEST(FleetStragglers, memory_is_bounded_where_a_rank_never_comes) {
   Stragglers judge(1000);
   judge.add({1, 0}, FleetWorld::row(1, 0, 5), 0, 0);

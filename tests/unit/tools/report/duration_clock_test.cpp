@@ -3,7 +3,9 @@
 
 #include "tools/report/diff/run_diff.hpp"
 #include "tools/report/ops/busy_time.hpp"
+#include "tools/report/programs/device_row.hpp"
 #include "tools/report/text/time_bounds.hpp"
+#include "tools/report/zones/marker_bounds.hpp"
 #include "tools/report/zones/zone_stats.hpp"
 
 namespace ttc::report {
@@ -53,6 +55,63 @@ TEST(DurationClock, pays_for_the_spread_of_tiles_only_across_them) {
   const auto step = clock->across(3, 900'000, 1'100'000, kWordsSeen);
   ASSERT_TRUE(step);
   EXPECT_NEAR(step->ns, 300'000, 0.1);
+}
+
+TEST(DurationClock, measures_first_and_last_starts_across_tiles_and_dispatch_on_its_own) {
+  const auto clock = two_paces();
+  DeviceOp op;
+  op.launch.chip = 3;
+  op.seen_ns = kWordsSeen;
+  op.kernel = {100'000, 200'000};
+  op.kernel_starts = {100'000, 100'500};
+  op.kernel_start_count = 2;
+  DeviceOp apart = op, several = op;
+  op.add_dispatch(2, 2, {90'000, 90'000}, kWordsSeen);
+  op.add_dispatch(2, 2, {95'000, 95'000}, kWordsSeen);
+  apart.add_dispatch(9, 9, {90'000, 95'000}, kWordsSeen);
+  for (const uint8_t x : {uint8_t{2}, uint8_t{3}}) several.add_dispatch(x, 2, {90'000, 95'000}, kWordsSeen);
+  Device device;
+  device.chip = 3, device.clock_mhz = 1000;
+  const DeviceRow row = device_row(op, device, clock.get());
+  ASSERT_TRUE(row.first_to_last_measured && row.dispatch_measured);
+  EXPECT_NEAR(row.first_to_last_measured->ns, 500, 0.1);
+  EXPECT_NEAR(row.first_to_last_measured->bound_ns, 20, 3);
+  EXPECT_NEAR(row.dispatch_measured->ns, 5000, 0.1);
+  EXPECT_LT(row.dispatch_measured->bound_ns, 3);
+  EXPECT_FALSE(device_row(apart, device, clock.get()).dispatch_measured);
+  EXPECT_FALSE(device_row(several, device, clock.get()).dispatch_measured);
+}
+
+TEST(MarkerBounds, are_counted_by_kind_with_the_spread_of_tiles) {
+  MarkerBounds bounds;
+  const auto add = [&](uint32_t chip, uint8_t x, std::vector<uint64_t> cycles, uint64_t seen_ns) {
+    std::vector<Event> events;
+    for (const uint64_t at : cycles)
+      events.push_back({at, 0, 0, 0, markers::MarkerType::zone_start, ZoneClass::other});
+    bounds.events({{chip}, {x, x}, events, seen_ns});
+  };
+  add(3, 2, {100}, kWordsSeen);  // there is no clock yet
+  bounds.measure_with(two_paces());
+  add(4, 2, {100}, kWordsSeen);  // nor has this chip one
+  EXPECT_EQ(bounds.markers(), 0u);
+  EXPECT_EQ(text_of(bounds), "");
+  add(3, 1, {100, 200, 900'000, 1'100'000}, kWordsSeen);
+  add(3, 2, {300, 3'000'000}, kWordsSeen);  // the second one is beyond the model
+  add(3, 9, {100, 200}, kWordsSeen);
+  add(3, 2, {100}, 0);
+  EXPECT_EQ(bounds.conditional(), 5u);
+  EXPECT_EQ(bounds.none(), 2u);
+  EXPECT_EQ(bounds.other_clock(), 2u);
+  EXPECT_EQ(bounds.hard(), 0u);
+  EXPECT_EQ(bounds.markers(), 9u);
+  EXPECT_EQ(bounds.conditional_bound_ns(0.5), 60'000.0);
+  EXPECT_EQ(bounds.conditional_bound_ns(0.99), 60'010.0);
+  ASSERT_TRUE(bounds.widest());
+  EXPECT_EQ(bounds.widest()->bound_ns, 60'010);
+  EXPECT_EQ(bounds.widest()->why, "the frequency moved between 500.0 and 1000.0 MHz");
+  EXPECT_NE(text_of(bounds).find("55.6 % have a conditional bound, 0.0 % a hard one, 22.2 % none"),
+            std::string::npos)
+      << text_of(bounds);
 }
 
 TEST(DurationClock, has_no_answer_where_there_is_none) {

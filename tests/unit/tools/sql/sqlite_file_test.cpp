@@ -73,6 +73,7 @@ TEST(SqliteFile, ops_within_their_bounds_share_a_rank) {
   tables.ops = {op_of(1, 1000), op_of(2, 990), op_of(3, 970), op_of(4, 960)};
   tables.op_bounds = {
       {6, 6, 2, 3}, {5, 5, 6, 6}, {5, 5, 2, 2}, {TTCOLLECT_UNBOUNDED, 5, TTCOLLECT_UNBOUNDED, 5}};
+  tables.op_gaps.resize(tables.ops.size());
   ttcollect_name name{"ZONE", "", 0, 1, 0};
   tables.names = {name};
   ttcollect_zone zone{};
@@ -83,7 +84,7 @@ TEST(SqliteFile, ops_within_their_bounds_share_a_rank) {
   SqliteFile out(file.path(), false);
   add(out, "x", tables);
   out.commit();
-  EXPECT_EQ(answer(file.path(), "PRAGMA user_version"), 2);
+  EXPECT_EQ(answer(file.path(), "PRAGMA user_version"), 3);
   EXPECT_EQ(answer(file.path(), "SELECT host_id FROM slowest_ops WHERE shares_rank"), 2);
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM slowest_ops WHERE NOT shares_rank"), 1);
   EXPECT_EQ(answer(file.path(), "SELECT bound_ns IS NULL FROM top_ops"), 1);  // one of them has none
@@ -94,6 +95,29 @@ TEST(SqliteFile, ops_within_their_bounds_share_a_rank) {
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM zone WHERE duration_bound_ns = 3 AND bound_ns = 70"),
             1);
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM zone WHERE duration_bound_ns IS NULL"), 1);
+}
+
+// Gaps of 999000, 999010, 999030 and 999040 ns.
+TEST(SqliteFile, gaps_within_their_bounds_share_a_rank) {
+  const OwnFile file("ttc-gaps-");
+  Tables tables;
+  tables.ops = {op_of(1, 1000), op_of(2, 990), op_of(3, 970), op_of(4, 960), op_of(5, 960)};
+  tables.op_bounds.resize(tables.ops.size());
+  tables.op_gaps = {
+      {0, TTCOLLECT_UNBOUNDED},
+      {1'001'000, 4},
+      {2'000'990, 7},
+      {3'000'970, 3},
+      {3'000'970, 3}};  // the last one is the gap behind another op than the one that ended last
+  SqliteFile out(file.path(), false);
+  add(out, "x", tables);
+  out.commit();
+  EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM gaps"), 5);
+  EXPECT_EQ(answer(file.path(), "SELECT gap_ns FROM gaps WHERE shares_rank"), 999'000);
+  EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM gaps WHERE NOT shares_rank"), 1);
+  EXPECT_EQ(answer(file.path(), "SELECT bound_ns FROM gaps WHERE host_id = 3"), 7);
+  EXPECT_EQ(answer(file.path(), "SELECT bound_ns IS NULL FROM gaps WHERE host_id = 5"), 1);
+  EXPECT_EQ(answer(file.path(), "SELECT gap_ns IS NULL AND bound_ns IS NULL FROM gaps WHERE host_id = 1"), 1);
 }
 
 TEST(SqliteFile, losses_of_other_cores_than_tensix_have_their_own_processors) {
