@@ -85,11 +85,12 @@ Access CoreReader::control_words(const AttachedCore& core, uint32_t first, std::
   return a;
 }
 
-card::Expected<ControlSample> CoreReader::sample(const AttachedCore& core, bool with_stored) const {
+card::Expected<ControlSample> CoreReader::sample(const AttachedCore& core, bool with_stored,
+                                                 std::optional<uint64_t> begun_ns) const {
   VectorWords words{};
   const device::Format& f = format();
   ControlSample sample;
-  sample.read_time_ns = port_.now_ns();
+  sample.read_time_ns = begun_ns ? *begun_ns : port_.now_ns();
   if (with_stored)
     if (const Access a = read_part(core, part(f.device_end, f.device_end + device::kMaxRiscs - 1u), words);
         a != Access::ok)

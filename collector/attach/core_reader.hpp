@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,7 +51,9 @@ class CoreReader {
   CoreReader(CardPort& port, const Attachment& attachment);
   void use_log_bytes(uint32_t bytes) { log_bytes_ = bytes; }  // of each lane
 
-  card::Expected<ControlSample> sample(const AttachedCore& core, bool with_stored) const;
+  // `begun_ns`: the time now, where the caller has just read it. A reading costs as much as a sixth of a poll of an idle core.
+  card::Expected<ControlSample> sample(const AttachedCore& core, bool with_stored,
+                                       std::optional<uint64_t> begun_ns = {}) const;
   // One line, that of RUN_COUNTER, or of the indices where no run was recorded: no index, or count, is below that of `before`.
   card::Expected<bool> not_rewound(const AttachedCore& core, const ControlSample& before) const;
   card::Expected<uint32_t> dropped(const AttachedCore& core) const;

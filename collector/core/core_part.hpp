@@ -33,7 +33,9 @@ struct CorePart {
   uint64_t cycles_at(uint64_t host_ns) const;  // reads the clock if `host_ns` is behind the last reading
   markers::Ceiling ceiling() const { return {true, dev.clock.ceiling(reader.now_ns())}; }
 
-  card::Expected<ControlSample> sample() const { return reader.sample(core.tile, may_accumulate()); }
+  card::Expected<ControlSample> sample(std::optional<uint64_t> begun_ns = {}) const {
+    return reader.sample(core.tile, may_accumulate(), begun_ns);
+  }
   // Samples until what was announced at the first has landed: by loads, which take time; at most so many, in case a clock has stopped.
   card::Access wait_until_landed() const;
   // Sampled again: the log is not empty any more.

@@ -111,7 +111,8 @@ Access CoreMachine::read(QuietCheck::Poll& poll) {
                    (core.polls.quiet + 1) % kCanaryEvery == 0);
   const auto front = poll.in_doubt ? QuietCheck(*this).read_front() : QuietCheck::Front::not_read;
   if (!front) return front.error();
-  const auto snap = sample();
+  const bool nothing_read = *front == QuietCheck::Front::not_read && !poll.in_doubt;
+  const auto snap = sample(nothing_read ? std::optional(poll.begun_ns) : std::nullopt);
   if (!snap) return snap.error();
   poll.front = *front;
   poll.sample = *snap;

@@ -52,13 +52,13 @@ class GuardedCard : public Card {
   // About a hundred hang the network (tt-umd issue 1673).
   static constexpr uint64_t kMostUnanswered = 50, kLetGoAt = 80;
 
-  using Clock = uint64_t (*)();  // nanoseconds
-  static uint64_t raw_clock();   // CLOCK_MONOTONIC_RAW
+  using Clock = std::function<uint64_t()>;  // nanoseconds, at no instant of its own; called twice an access
+  static Clock usual_clock();               // driver_iface/card/quick_clock.hpp
 
   using Interruptions = uint64_t (*)();  // how often the kernel took the CPU from this thread
   static uint64_t involuntary_switches();
 
-  explicit GuardedCard(std::unique_ptr<Card> card, Clock clock = raw_clock,
+  explicit GuardedCard(std::unique_ptr<Card> card, Clock clock = usual_clock(),
                        Interruptions interruptions = involuntary_switches);
 
   struct Account {
