@@ -65,7 +65,7 @@ uint64_t GuardedCard::taken_ns() const {
 }
 
 bool GuardedCard::slow(uint64_t lines) {
-  if (now_ns_() - begun_ns_ <= kSlowNs) return false;  // nearly every access: no more is asked of the card
+  if (now_ns_() - begun_ns_ <= kSlowNs) return false;  // nearly every access: the card is not called
   const uint64_t took = taken_ns();
   if (took <= kSlowNs + lines * card_->line_allowance_ns()) return false;
   ++account_.slow_reads;

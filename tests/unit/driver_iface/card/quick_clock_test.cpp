@@ -58,7 +58,7 @@ TEST(QuickClock, reads_raw_where_the_counter_cannot_be_used) {
   EXPECT_EQ(clock(), true_ns);
 }
 
-// A suspended host: the counter begins anew, or stands while RAW does not.
+// A suspended host: the counter begins again, or stands while RAW does not.
 TEST(QuickClock, a_counter_that_was_set_or_stood_is_measured_again) {
   for (const bool set : {true, false}) {
     World world(2000);
