@@ -74,7 +74,9 @@ bool GuardedCard::slow(uint64_t lines) {
 }
 
 GuardedCard::Reference GuardedCard::node_id(Window window) {
-  const uint32_t offset = identity().arch->node_id_address - static_cast<uint32_t>(kRegisterWindow);
+  return register_word(window, identity().arch->node_id_address - static_cast<uint32_t>(kRegisterWindow));
+}
+GuardedCard::Reference GuardedCard::register_word(Window window, uint32_t offset) {
   return [this, window, offset](uint32_t& word) { return card_->load_registers(window, offset, {&word, 1}); };
 }
 // Reads by a single load: a copy would count as one more visit to the tile, or to a log, where visits are counted.
@@ -235,7 +237,8 @@ Access GuardedCard::load_registers(Window window, uint32_t offset, std::span<uin
   if (!out.empty() && std::all_of(out.begin(), out.end(), [](uint32_t v) { return v == ~0u; }))
     return silence(at.tile, out.size());
   if (!slow(out.size())) return Access::ok;
-  return delivered(judge_slow(at.tile, node_id(window)));
+  const bool has_node_id = (at.address & ~(kWindowBytes - 1)) == kRegisterWindow;
+  return delivered(judge_slow(at.tile, has_node_id ? node_id(window) : register_word(window, offset)));
 }
 
 Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out) {

@@ -73,7 +73,10 @@ Awaited& awaited() {
 class KmdCard : public Card {
  public:
   KmdCard(System& system, const std::string& spec, const OpenOptions& options)
-      : system_(system), opened_(open_windows(system, spec, options)), arch_(*opened_->arch) {
+      : system_(system),
+        opened_(open_windows(system, spec, options)),
+        arch_(*opened_->arch),
+        timer_permitted_(options.reference_timer) {
     identity_.spec = spec;
     identity_.arch = &arch_;
     identity_.remarks = std::move(opened_->remarks);
@@ -111,6 +114,9 @@ class KmdCard : public Card {
     if (gone_) return Access::gone;
     Aimed& now = aimed_[static_cast<size_t>(window)];
     if (now.valid && now.tile == tile && now.reach.base == (address & ~(kWindowBytes - 1))) return Access::ok;
+    const bool of_timer =
+        (address & ~(kWindowBytes - 1)) == kTimerBlock && timer_readable(arch_, tile, kTimerLow);
+    if (timer_permitted_ && of_timer) return aim_at_timer(window, tile, now);
     const auto verdict = reach_of(arch_, tile, tiles_->harvested(tile), address);
     const Reach* reach = std::get_if<Reach>(&verdict);
     if (!reach) return Access::refused;
@@ -123,9 +129,9 @@ class KmdCard : public Card {
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override {
     if (gone_) return Access::gone;
     const Aimed& at = aimed_[static_cast<size_t>(window)];
-    if (!at.valid || at.reach.readable != 0 || at.reach.base != kRegisterWindow) return Access::refused;
+    if (!at.valid || at.reach.readable != 0) return Access::refused;
     for (size_t i = 0; i < out.size(); ++i)
-      if (offset % 4 || !register_readable(arch_, at.reach.base + offset + 4 * i)) return Access::refused;
+      if (offset % 4 || !is_listed(at, at.reach.base + offset + 4 * i)) return Access::refused;
     for (uint32_t& value : out) {
       if (!load(opened_->window[static_cast<size_t>(window)].uncached + offset, value)) return lose();
       count_register();
@@ -278,6 +284,26 @@ class KmdCard : public Card {
     return config & kTranslates;
   }
 
+  bool is_listed(const Aimed& at, uint64_t address) const {
+    return at.reach.base == kTimerBlock
+               ? timer_readable(arch_, at.tile, address)
+               : at.reach.base == kRegisterWindow && register_readable(arch_, address);
+  }
+
+  // Of the grid's two PCIe tiles the board uses one, which BAR0 names; the other is not aimed at.
+  Access aim_at_timer(Window window, Coord tile, Aimed& now) {
+    uint32_t id = ~0u;
+    const bool loaded = load(opened_->node_id_page + arch_.bar0_node_id % kPageBytes, id);
+    count_register();
+    if (!loaded) return lose();
+    if (tile != Coord{static_cast<uint8_t>(id & 0x3f), static_cast<uint8_t>(id >> 6 & 0x3f)})
+      return Access::refused;
+    now.valid = false;
+    if (const Access a = point(window, tile, kTimerBlock); a != Access::ok) return a;
+    now = {true, tile, {TileKind::pcie, kTimerBlock, 0}};
+    return Access::ok;
+  }
+
   Access point(Window window, Coord at, uint64_t base) {
     NocAim aim;
     aim.address = base;
@@ -409,6 +435,7 @@ class KmdCard : public Card {
   uint64_t line_allowance_ns_ = Card::line_allowance_ns();
   Stopwatch cpu_time_{now_ns()};
   Copy copy_ = nullptr;
+  const bool timer_permitted_;
   Aimed aimed_[kWindows];
   Aimed identifying_;
   Transactions transactions_;

@@ -336,6 +336,7 @@ void DriverModel::show(const Area& a) {
                  emu::channel_offset(*c.arch, *c.arch->channel_at(to.tile)) + aim->second.address);
     case Target::registers:
     case Target::telemetry:
+    case Target::timer:
       return put_zeros(a.at, a.bytes);
     default:
       return ones();
@@ -374,7 +375,7 @@ uint32_t DriverModel::load(const volatile uint32_t* at) {
     const auto aim = c.aimed.find(a.id);
     if (aim == c.aimed.end()) return word;
     const Target to = c.target(aim->second);
-    if (to.kind == Target::registers || to.kind == Target::telemetry)
+    if (to.kind == Target::registers || to.kind == Target::telemetry || to.kind == Target::timer)
       return c.register_at(aim->second, to, aim->second.address + offset);
     return word;
   }

@@ -8,6 +8,7 @@
 namespace ttc::card::kmd {
 namespace {
 
+constexpr Coord kActivePcie{2, 0};  // as BAR0 has it
 constexpr uint32_t kTelemetryTable = 0x10000100, kTelemetryValues = 0x10000200;
 
 }  // namespace
@@ -60,6 +61,8 @@ Target DriverModel::Chip::target(const NocAim& aim) const {
   const bool off_tile = kind == TileKind::tensix && is_off(*at);
   if (kind == TileKind::arc && arch->name == "blackhole" && options.telemetry)
     if (aim.address == 0x80000000 || aim.address == kArcMemory) return {Target::telemetry, *at};
+  if (at == kActivePcie && timer_readable(*arch, *at, aim.address + kTimerLow - kTimerBlock))
+    return {Target::timer, *at};
   if (kind == TileKind::dram && aim.address < arch->channel_bytes) return {Target::dram, *at};
   if (kind != TileKind::tensix && kind != TileKind::ethernet) return {};
   if (aim.address == kRegisterWindow) return {Target::registers, *at};
@@ -75,6 +78,11 @@ uint32_t DriverModel::Chip::register_at(const NocAim& aim, const Target& to, uin
     if (address == arch->node_id_address || register_readable(*arch, address))
       return emu::register_now(*arch, *page, to.tile, address);
     hazards.push_back("register " + std::to_string(aim.address));
+    return ~0u;
+  }
+  if (to.kind == Target::timer) {
+    if (timer_readable(*arch, to.tile, address)) return emu::register_now(*arch, *page, to.tile, address);
+    hazards.push_back("PCIe tile " + std::to_string(address));
     return ~0u;
   }
   if (address == kArcTelemetryTable) return kTelemetryTable;

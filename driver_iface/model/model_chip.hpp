@@ -42,7 +42,7 @@ inline uint64_t window_offset(const WindowClass& c, uint32_t id) {
 
 // What a window is aimed at, as the chip understands it.
 struct Target {
-  enum Kind { nowhere, l1, dram, registers, telemetry } kind = nowhere;
+  enum Kind { nowhere, l1, dram, registers, telemetry, timer } kind = nowhere;
   Coord tile;  // physical
 };
 

@@ -33,8 +33,8 @@ bool identity_readable(const Arch& arch, Coord tile, uint64_t address);
 
 // The count-from-reset timer in Blackhole's PCIe tile: the chip's constant reference. A load of the low half latches the high one;
 // the low half wraps in 86 s. Which of the two PCIe tiles of the grid is in use differs between boards, so either may be aimed
-// at where it is. Source: tt-metal tt_metal/impl/streaming_profiler/sync/host_sync.cpp@bf10e58. Never loaded on silicon by us: only
-// the emulated card serves it.
+// at where it is. Source: tt-metal tt_metal/impl/streaming_profiler/sync/host_sync.cpp@bf10e58. Never loaded on silicon by us: a
+// card of the kernel driver permits it on request only (OpenOptions::reference_timer), the emulated card always.
 inline constexpr uint64_t kTimerBlock = 0xFFFFFFFFF0000000;
 inline constexpr uint64_t kTimerLow = kTimerBlock + 0xA8;
 inline constexpr uint64_t kTimerHigh = kTimerBlock + 0xAC;

@@ -51,6 +51,8 @@ struct Identity {
 struct OpenOptions {
   bool power_vote =
       true;  // real cards: request once that firmware keeps tiles and DRAM clocked while the card is open
+  // Real cards: permit loads of the reference timer (allow_list.hpp), which are unverified on silicon. An emulated one always serves it.
+  bool reference_timer = false;
 };
 
 enum class Window : uint8_t { control, payload };

@@ -133,6 +133,7 @@ class GuardedCard : public Card {
   // A word of the tile that was slow, loaded again.
   using Reference = std::function<Access(uint32_t& word)>;
   Reference node_id(Window window);  // which is aimed at the tile's registers
+  Reference register_word(Window window, uint32_t offset);
   Reference memory_word(Window window, uint32_t offset);
   Access judge_slow(Coord tile, const Reference& load);
   static Access delivered(Access judged);
