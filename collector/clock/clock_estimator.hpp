@@ -50,6 +50,8 @@ class ClockEstimator {
   void seen(uint64_t cycles, HostTime by);
   // A read of the card's reference timer, which only the crystal moves.
   void reference(const ClockRead& read);
+  // The crystal's rate against the host about `at`, by these reads; no value before there are enough.
+  std::optional<Range> crystal(HostTime at) const { return reference_.rate(at); }
   // No sample will come: everything becomes final.
   void finish();
 

@@ -24,6 +24,26 @@ using json = nlohmann::ordered_json;
   to += '\n';
 }
 
+std::pair<double, double> ppm_of(const Range& rate) {
+  return {(rate.low - 1) * 1e6, (rate.high - 1) * 1e6};
+}
+
+std::string crystal_text(const ClockSampler::Figures& f) {
+  if (!f.crystal) return "its rate is not known yet";
+  char text[80];
+  const auto [least, most] = ppm_of(*f.crystal);
+  std::snprintf(text, sizeof text, "%+.3f to %+.3f ppm against the host", least, most);
+  return text;
+}
+
+// Null: it was not read.
+json timer_json(const SyncResult& r) {
+  if (r.timer != SyncResult::Timer::read) return nullptr;
+  json crystal = nullptr;
+  if (r.figures.crystal) crystal = {ppm_of(*r.figures.crystal).first, ppm_of(*r.figures.crystal).second};
+  return {{"reads", r.figures.timer_reads}, {"crystal_ppm", std::move(crystal)}};
+}
+
 void describe(std::string& to, const SyncResult& r) {
   const SyncSummary s = summary_of(r);
   line(to, "%s  %s %s, chip %u, %.1f s%s", r.identity.spec.c_str(),
@@ -55,6 +75,10 @@ void describe(std::string& to, const SyncResult& r) {
        duration(s.brackets.p99).c_str(), duration(s.brackets.max).c_str(),
        static_cast<unsigned long long>(r.figures.stats.wide),
        static_cast<unsigned long long>(r.figures.stats.samples));
+  if (r.timer == SyncResult::Timer::absent) line(to, "  crystal     no reference timer can be read");
+  if (r.timer == SyncResult::Timer::read)
+    line(to, "  crystal     %s, by %llu reads of the reference timer", crystal_text(r.figures).c_str(),
+         static_cast<unsigned long long>(r.figures.timer_reads));
   line(to, "  steps       %llu; counter stood %llu times, was reset %llu times",
        static_cast<unsigned long long>(r.figures.stats.steps),
        static_cast<unsigned long long>(r.figures.stats.stops),
@@ -130,6 +154,7 @@ json to_json(const SyncResult& r) {
          {"round_trips", r.figures.round_trips},
          {"realtime_minus_raw_ns", r.head.realtime_minus_raw_ns},
          {"boottime_minus_raw_ns", r.head.boottime_minus_raw_ns}};
+  j["reference_timer"] = timer_json(r);
   j["steps"] = std::move(steps);
   j["widest"] = std::move(wide);
   j["aiclk_mhz"] = std::move(aiclk);

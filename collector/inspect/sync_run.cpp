@@ -24,6 +24,8 @@ struct Subject {
       : card(card::open_card(device.spec, options.open)), sampler(card, tensix_tiles(card), options.sampler) {
     result.identity = card.identity();
     result.chip = device.chip;
+    if (options.sampler.reference_timer)
+      result.timer = sampler.has_reference_timer() ? SyncResult::Timer::read : SyncResult::Timer::absent;
   }
 
   static std::vector<card::Coord> tensix_tiles(const card::Card& card) {

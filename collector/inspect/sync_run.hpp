@@ -30,6 +30,8 @@ struct SyncResult {
   std::vector<Aiclk> aiclk;  // as reported by the card; empty if it reports none
   double seconds = 0;
   bool vanished = false;
+  enum class Timer : uint8_t { not_requested, absent, read };
+  Timer timer = Timer::not_requested;
 };
 
 // Runs until the time is over or a signal (INT, TERM) comes. Throws DeviceListError, card::OpenError.

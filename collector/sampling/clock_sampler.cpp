@@ -18,6 +18,7 @@ using card::Window;
 // Examines tiles that are no reference: 12 round trips a tile.
 constexpr unsigned kFirstLooks = 3;  // at once, until every tile had its first
 constexpr uint64_t kFirstLooksApartNs = 62'500'000, kLooksApartNs = 250'000'000;
+constexpr uint64_t kTimerApartNs = 125'000'000;
 constexpr uint64_t kCompareApartNs = 62'500'000;                     // host clocks
 constexpr uint64_t kDenseForNs = 10'000'000'000;                     // after the frequency moved
 constexpr unsigned kWholeEvery = 32;                                 // samples
@@ -48,6 +49,7 @@ ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, con
   for (const card::Coord tile : tiles) tiles_.push_back({tile});
   tiles_.front().domain = 0;
   domains_.emplace_back(rules_, uint8_t{0}, tiles.front(), first_era_);
+  if (options.reference_timer) timer_ = ReferenceTimer::of(card);
   compare_host_clocks();
 }
 
@@ -73,8 +75,21 @@ uint64_t ClockSampler::period_ns() const {
                            ? 0
                            : looks_at_once() * 3e9 * (kTileReads + 2) / static_cast<double>(looks_apart_ns());
   const double trips = (1 + 2.0 / kWholeEvery) * static_cast<double>(domains_.size());
-  const double most = (kMostRoundTrips * kOfBudget - looks) / trips;
+  const double timer = timer_ ? 1e9 / kTimerApartNs : 0;
+  const double most = (kMostRoundTrips * kOfBudget - looks - timer) / trips;
   return static_cast<uint64_t>(1e9 / (moving() ? most : std::min(rate_hz_, most)));
+}
+
+// It is the crystal's, which all domains share.
+Access ClockSampler::read_timer() {
+  ClockRead read{};
+  const uint64_t trips_before = card_.transactions().round_trips;
+  const Access a = timer_->read(host_, read);
+  round_trips_ += card_.transactions().round_trips - trips_before;
+  if (a != Access::ok) return a;
+  ++timer_reads_;
+  for (Domain& d : domains_) d.estimator.reference(read);
+  return Access::ok;
 }
 
 void ClockSampler::compare_host_clocks() {
@@ -273,6 +288,10 @@ Access ClockSampler::sample() {
     compared_at_ns_ = now;
     compare_host_clocks();
   }
+  if (timer_ && now >= timer_due_ns_) {
+    timer_due_ns_ = now + kTimerApartNs;
+    if (read_timer() == Access::gone) return Access::gone;
+  }
   for (Domain& d : domains_)
     if (sample(d) == Access::gone) return Access::gone;
   sampled_ns_ += period_ns();
@@ -320,6 +339,8 @@ ClockSampler::Figures ClockSampler::figures() const {
   f.hz = d.estimator.hz();
   f.tile_spread = spread_ticks(d);
   f.round_trips = round_trips_;
+  f.timer_reads = timer_reads_;
+  f.crystal = d.estimator.crystal(raw_now_ns() * kHostTicksPerNs);
   f.host_steps = host_steps_;
   f.steps.assign(d.estimator.steps().begin(), d.estimator.steps().end());
   f.widths = widths_;

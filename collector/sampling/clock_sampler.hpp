@@ -14,14 +14,16 @@
 
 #include "collector/clock/clock_estimator.hpp"
 #include "collector/sampling/host_ticks.hpp"
+#include "collector/sampling/reference_timer.hpp"
 #include "driver_iface/card.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
 
 struct SamplerOptions {
-  double rate_hz = 375;    // while the frequency is steady; otherwise what kMostRoundTrips allows
-  uint32_t first_era = 0;  // of counters; earlier ones are those of a card before it was reset
+  double rate_hz = 375;          // while the frequency is steady; otherwise what kMostRoundTrips allows
+  uint32_t first_era = 0;        // of counters; earlier ones are those of a card before it was reset
+  bool reference_timer = false;  // is read eight times a second where the card has one
 };
 
 class ClockSampler {
@@ -38,6 +40,7 @@ class ClockSampler {
   card::Access finish_first_round();
   bool first_round_over() const { return looks_made_ + 1 >= tiles_.size(); }
 
+  bool has_reference_timer() const { return timer_.has_value(); }  // it was requested, and is there
   // The time until the next sample.
   uint64_t period_ns() const;
   // A sample of every domain, and now and then a sample of a few other tiles: the first round takes a
@@ -75,7 +78,9 @@ class ClockSampler {
     double hz = 0;
     uint64_t tile_spread = 0;  // host ticks; kNoBound until every tile was examined
     uint64_t round_trips = 0;
-    uint64_t host_steps = 0;  // of REALTIME against RAW, by more than a millisecond within a period
+    uint64_t timer_reads = 0;
+    std::optional<Range> crystal;  // its rate against the host, by the reference timer, about now
+    uint64_t host_steps = 0;       // of REALTIME against RAW, by more than a millisecond within a period
     std::vector<ClockEstimator::Step> steps;
     std::vector<uint64_t> widths;  // of samples' tightest reads, the latest 4096, host ticks
     bool uses_tsc = false;
@@ -106,6 +111,7 @@ class ClockSampler {
   unsigned looks_at_once() const;
   uint64_t looks_apart_ns() const;
   card::Access look_at_next();
+  card::Access read_timer();
   card::Access sample_tile(TileClock& tile);
   void join_domain(TileClock& tile, double least, double most);
   card::Access sample(Domain& domain);
@@ -119,6 +125,8 @@ class ClockSampler {
   uint64_t sampled_ns_ = 0;  // by the periods, since the last poll of another tile
   uint64_t compared_at_ns_ = 0, expected_at_ns_ = 0;
   HostTicks host_;
+  std::optional<ReferenceTimer> timer_;
+  uint64_t timer_due_ns_ = 0, timer_reads_ = 0;
   HostTicks::Clocks clocks_{};
   std::vector<TileClock> tiles_;
   std::vector<Domain> domains_;

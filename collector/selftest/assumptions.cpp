@@ -27,7 +27,7 @@ constexpr uint64_t kTimerHz = 50'000'000;
 
 constexpr std::string_view kNoWorkload = "no profiled workload recorded enough meanwhile";
 constexpr std::string_view kNoReset = "the host read no results often enough meanwhile";
-constexpr std::string_view kNoTimer = "the reference timer is not read: the driver layer has no access to it";
+constexpr std::string_view kNoTimer = "the reference timer was not read; --reference-timer permits it";
 
 // NOLINTBEGIN(readability-magic-numbers)
 std::vector<Assumption> drain_rows() {

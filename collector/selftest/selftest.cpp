@@ -59,6 +59,7 @@ class Testing {
     figures().device_kind = is_emulated(options_.device) ? "emulated card" : "card of the kernel driver";
     card::OpenOptions how;
     how.power_vote = false;
+    how.reference_timer = options_.reference_timer;
     try {
       card_ = std::make_unique<card::GuardedCard>(card::open_card(options_.device, how));
     } catch (const card::NoWindowError& e) {

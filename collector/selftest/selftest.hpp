@@ -28,6 +28,8 @@ struct Options {
   uint64_t duration_ns = 300'000'000'000;
   bool until_contradicted =
       false;  // ends as soon as an assumption is contradicted; what is measured is measured shortly
+  bool reference_timer =
+      false;  // cards of the kernel driver: permit its loads; an emulated card's is always read
   // Collects for the given time. If that fails, it returns no value, and `why_not` is the sentence that the report prints.
   std::function<std::optional<CollectFigures>(uint64_t for_ns, std::string& why_not)> collect;
 };

@@ -322,6 +322,8 @@ void DeviceRun::start_sampler() {
     return card_->identity().arch->kind_at(at) == card::TileKind::tensix;
   });
   sampler_ = std::make_unique<ClockSampler>(*card_, std::move(tiles), options_.sampler);
+  if (options_.sampler.reference_timer && !sampler_->has_reference_timer())
+    say(Exit::kOk, device_.spec + ": no reference timer can be read; the clock is modelled without it");
   clock_ = std::make_unique<ClockPublisher>(
       *card_, *sampler_, *publisher_, *segment_,
       [this](uint64_t after_ns, uint64_t bound_ns) { count_visible(after_ns, bound_ns); });

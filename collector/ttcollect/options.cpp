@@ -215,6 +215,11 @@ void add_clock_options(CLI::App& app, CommandLine& line) {
                  "samples of the clock a second while its frequency is steady; more while it moves")
       ->check(CLI::Range(2.0, 500.0))
       ->capture_default_str();
+  app.add_flag(
+      "--reference-timer", o.sampler.reference_timer,
+      "also read the card's reference timer for it, eight times a second: the frequency's steps are known\n"
+      "sooner. Blackhole only; unverified on silicon, where `ttcollect selftest --reference-timer` examines "
+      "it");
 }
 
 void add_selftest(CLI::App& app, CommandLine& line) {
@@ -228,6 +233,8 @@ void add_selftest(CLI::App& app, CommandLine& line) {
                                {500'000'000, 86'400'000'000'000});
   line.selftest->add_flag("--until-contradicted", line.test_until_contradicted,
                           "end as soon as an assumption is contradicted");
+  line.selftest->add_flag("--reference-timer", line.test_reference_timer,
+                          "also read Blackhole's reference timer, which is unverified on silicon");
   line.selftest->add_flag("--json", line.selftest_json, "as JSON");
   line.selftest->add_flag("--list", line.selftest_list, "only what is assumed, with constants and sources");
 }
@@ -266,7 +273,8 @@ void add_commands(CLI::App& app, CommandLine& line) {
   line.sync = program::add_command(
       app, "sync",
       "measure the clocks of --device for 10 s or --for: offset, frequency, drift, steps, brackets, bounds.\n"
-      "Takes --device, --for, --sync-rate, --json; needs no profiler on the card and no segment");
+      "Takes --device, --for, --sync-rate, --reference-timer, --json; needs no profiler on the card and no "
+      "segment");
   line.clean->footer(kCleanFooter);
   line.sync->footer(kSyncFooter);
   line.sync->fallthrough();
@@ -293,6 +301,7 @@ void add_options(CLI::App& app, CommandLine& line) {
 
 void complete(CommandLine& line) {
   RunOptions& o = line.run;
+  o.open.reference_timer = o.sampler.reference_timer;
   refuse(read_cpus(line.cpus, o.cpus));
   refuse(read_share(line.recycle_at, o.recycle_at));
   for (const std::string* output : {&o.output, &o.audit, &line.svg}) program::refuse_foreign_link(*output);

@@ -40,6 +40,7 @@ struct CommandLine {
   std::string tested;
   uint64_t test_ns = 300'000'000'000;
   bool selftest_json = false, selftest_list = false, test_until_contradicted = false;
+  bool test_reference_timer = false;
 
   CLI::App* sync = nullptr;
   std::string svg;

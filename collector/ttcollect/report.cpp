@@ -127,6 +127,7 @@ json to_json(const ClockSampler::Figures& c, uint64_t bound) {
          {"domains", c.domains},
          {"tile_spread_ns", ns_or_null(c.tile_spread)},
          {"round_trips", c.round_trips},
+         {"reference_timer_reads", c.timer_reads},
          {"host_clock_steps", c.host_steps}};
   j["bound_ns"] = ns_or_null(bound);
   return j;

@@ -85,6 +85,7 @@ int run_selftest(const CommandLine& line) {
   options.device = line.tested;
   options.duration_ns = line.test_ns;
   options.until_contradicted = line.test_until_contradicted;
+  options.reference_timer = line.test_reference_timer;
   options.collect = [&](uint64_t for_ns, std::string& why_not) {
     return collect_for(line.tested, for_ns, why_not);
   };

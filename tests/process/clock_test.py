@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Host times of markers against the emulated card's own clock. Usage: clock_test.py steps|two|none|sync [ttemu options]
+"""Host times of markers against the emulated card's own clock. Usage: clock_test.py steps|two|none|sync|timer [ttemu options]
 
 steps  drift and two frequency steps: every exported time is within its bound, and the mapping is strictly monotone
 two    two cards, one host time line
 none   --no-sync: no time, no clock chunk, and a message
 sync   ttcollect sync beside a running collector: table, JSON, figure
+timer  --reference-timer: the rate of the crystal where the card has the timer, a sentence where it has none
 """
 import bisect
 import csv
@@ -230,5 +231,35 @@ def sync():
         h.check(json.loads(facts)["violations"] == 0, facts)
 
 
+def timer():
+    """The reference timer: on request, where the card has one, and its rate is the crystal's."""
+    blackhole, wormhole = h.card_name(), h.card_name()
+    endless = ["--cores", 2, "--programs", 0, "--rate", 100, "--json"]
+    cards = [h.start("ttemu", "--name", blackhole, "--arch", "blackhole", "--drift-ppm", 70, "--timer-start", 2**32 - 50_000_000, *endless),
+             h.start("ttemu", "--name", wormhole, *endless)]
+    for name, card in zip((blackhole, wormhole), cards):
+        h.wait_for_card(name, card)
+    out, _ = end_well(h.start("ttcollect", "sync", "--device", f"emu:{blackhole},emu:{wormhole}", "--for", "3s", "--reference-timer", "--json"))
+    with_one, without = json.loads(out)["devices"]
+    print(with_one["reference_timer"], without["reference_timer"])
+    h.check(without["reference_timer"] is None, "a Wormhole card has no timer")
+    h.check(4 <= with_one["reference_timer"]["reads"] <= 8 * with_one["seconds"] + 2, "eight reads a second")
+    least, most = with_one["reference_timer"]["crystal_ppm"]
+    h.check(least <= 70 <= most and most - least < 20, "the crystal's rate is 70 ppm")
+    table, _ = end_well(h.start("ttcollect", "sync", "--device", f"emu:{blackhole},emu:{wormhole}", "--for", "1500ms", "--reference-timer"))
+    h.check(table.count("ppm against the host, by ") == 1 and table.count("no reference timer can be read") == 1, table)
+    for name, reads, remark in ((blackhole, range(4, 40), False), (wormhole, range(1), True)):
+        out, err = end_well(h.start("ttcollect", "--device", "emu:" + name, "--for", "2s", "--reference-timer", "--json"))
+        clock = json.loads(out)["devices"][0]["clock"]
+        h.check(clock["reference_timer_reads"] in reads, f"{clock}")
+        h.check(("no reference timer can be read" in err) == remark, err)
+    out, _ = end_well(h.start("ttcollect", "sync", "--device", "emu:" + blackhole, "--for", "600ms", "--json"))
+    h.check(json.loads(out)["devices"][0]["reference_timer"] is None, "it was read without a request")
+    for card in cards:
+        card.terminate()
+        facts, _ = end_well(card)
+        h.check(json.loads(facts)["violations"] == 0, facts)
+
+
 if __name__ == "__main__":
-    {"steps": lambda: steps(sys.argv[2:]), "two": two, "none": none, "sync": sync}[sys.argv[1]]()
+    {"steps": lambda: steps(sys.argv[2:]), "two": two, "none": none, "sync": sync, "timer": timer}[sys.argv[1]]()

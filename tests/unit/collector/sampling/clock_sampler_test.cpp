@@ -112,6 +112,64 @@ TEST(ClockSampler, stays_within_its_round_trips) {
   }
 }
 
+// Blackhole's PCIe tile (11, 0) has a timer that a crystal of `ppm` moves; the tile (2, 0) is the board's unused one.
+class TimerCard : public TileCard {
+ public:
+  explicit TimerCard(const char* arch) { identity_.arch = card::arch_by_name(arch); }
+  Access aim(Window window, Coord tile, uint64_t address) override {
+    if (tile == kUnused) return Access::refused;
+    place(window, tile, address);
+    return gone ? Access::gone : Access::ok;
+  }
+  Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override {
+    if (tile_of(window) != kTimer) return TileCard::load_registers(window, offset, out);
+    EXPECT_EQ(base_of(window) + offset, card::kTimerLow) << "only the low half is read";
+    ++transactions_.round_trips;
+    ++timer_loads;
+    out[0] =
+        start + static_cast<uint32_t>(static_cast<double>(raw_now_ns() - begun_ns) * (50e-3 + ppm * 50e-9));
+    return Access::ok;
+  }
+
+  static constexpr Coord kTimer{11, 0}, kUnused{2, 0};
+  uint64_t begun_ns = raw_now_ns();
+  uint32_t start = ~0u - 5'000'000;  // it wraps a tenth of a second later
+  double ppm = 37;
+  unsigned timer_loads = 0;
+  bool gone = false;
+};
+
+TEST(ClockSampler, the_reference_timer_gives_the_crystals_rate) {
+  TimerCard card("blackhole");
+  card.origin = {{{1, 2}, 0}};
+  ClockSampler sampler(card, {{1, 2}}, {.reference_timer = true});
+  ASSERT_TRUE(sampler.has_reference_timer());
+  const uint64_t begun = raw_now_ns();
+  while (!sampler.figures().crystal && raw_now_ns() - begun < 60'000'000'000)
+    ASSERT_EQ(sampler.sample(), Access::ok);
+  const ClockSampler::Figures f = sampler.figures();
+  ASSERT_TRUE(f.crystal);
+  EXPECT_LE(f.crystal->low, 1 + 37e-6);
+  EXPECT_GE(f.crystal->high, 1 + 37e-6);
+  EXPECT_LT(f.crystal->high - f.crystal->low, 1e-4);
+  EXPECT_EQ(f.timer_reads, card.timer_loads);
+  EXPECT_LE(f.timer_reads, 2 + (raw_now_ns() - begun) / 125'000'000);
+  card.gone = true;
+  EXPECT_EQ(sampler.sample(), Access::gone);
+}
+
+TEST(ClockSampler, the_reference_timer_is_read_on_request_and_where_there_is_one) {
+  for (const auto& [arch, requested] : {std::pair{"blackhole", false}, std::pair{"wormhole_b0", true}}) {
+    TimerCard card(arch);
+    card.origin = {{{1, 2}, 0}};
+    ClockSampler sampler(card, {{1, 2}}, {.reference_timer = requested});
+    EXPECT_FALSE(sampler.has_reference_timer());
+    for (int i = 0; i < 50; ++i) ASSERT_EQ(sampler.sample(), Access::ok);
+    EXPECT_EQ(card.timer_loads, 0u);
+    EXPECT_EQ(sampler.figures().timer_reads, 0u);
+  }
+}
+
 // Short runs are over before every tile had its turn: at the end those that are left are compared, or only
 // the reference tile's markers would have times.
 TEST(ClockPublisher, a_card_that_goes_away_early_is_asked_for_its_other_tiles_first) {
