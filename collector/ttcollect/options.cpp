@@ -217,8 +217,8 @@ void add_clock_options(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   app.add_flag(
       "--reference-timer", o.sampler.reference_timer,
-      "also read the card's reference timer for it, eight times a second: the frequency's steps are known\n"
-      "sooner. Blackhole only; unverified on silicon, where `ttcollect selftest --reference-timer` examines "
+      "also read the card's reference timer for it, eight times a second, which gives the crystal's rate.\n"
+      "Blackhole only; unverified on silicon, where `ttcollect selftest --reference-timer` examines "
       "it");
 }
 
