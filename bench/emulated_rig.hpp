@@ -94,6 +94,9 @@ class Rig {
   // landed.
   void sweep_all() {
     move_to(at_ns_ + 1'000'000);
+    sweep_now();
+  }
+  void sweep_now() {
     if (drain->sweep(at_ns_, true) != card::Access::ok) std::puts("WRONG: the card refused"), std::exit(1);
   }
   // Until nothing new is found: a long log is read in several pieces, the fewer the faster this machine is.
