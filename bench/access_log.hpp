@@ -1,4 +1,4 @@
-// A card in front of another that keeps what was read of it, so that the same reads can be made again without whoever made them: what the
+// A card in front of another that keeps what was read of it, so that the same reads can be made again without the drain: what the
 // card itself takes of a time that was measured.
 #pragma once
 #include <memory>
