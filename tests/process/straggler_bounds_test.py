@@ -65,8 +65,10 @@ def judge(names, runs, least):
     left_out = facts["steps_of_wide_bounds"]
     known = len(steps) - len(left_out)
     h.check(known >= least * len(steps), f"{known} of {len(steps)} steps have bounds")
+    # A starved collector reads moving clocks so rarely that no step is known well enough: then means are of all steps, and have no bound.
     truth = [sum(late) / known for late in zip(*(step for number, step in enumerate(steps) if number not in left_out))]
-    for card in facts["cards_by_lateness"]:
+    h.check(known or all(card["mean_late_bound_ns"] is None for card in facts["cards_by_lateness"]), f"{facts['cards_by_lateness']}")
+    for card in facts["cards_by_lateness"] if known else ():
         true = truth[names.index(card["rank"])]
         h.check(card["steps"] == known and abs(card["mean_late_ns"] - true) <= card["mean_late_bound_ns"] + slack, f"{card}, and in truth {true}")
     held = [step for step in facts["largest_steps"] if step["late_bound_ns"] is not None]
@@ -82,7 +84,7 @@ def judge(names, runs, least):
 def moving():
     names = ("nodeA_rank_0", "nodeA_rank_1", "nodeA_rank_2")
     runs = [collect(name, "--dvfs", f"all:for=5,seed={8 + i // 2}", "--seed", 1) for i, name in enumerate(names)]
-    facts = judge(names, runs, 0.05)
+    facts = judge(names, runs, 0)    # how many steps are known well depends on how often the clocks are read
     # Hosts of their own have crystals of their own.
     for i, (capture, _) in enumerate(runs):
         os.rename(capture, os.path.join(os.path.dirname(capture), f"node{i}_rank_{i}.ttc"))

@@ -2,11 +2,12 @@
 
 #include <sqlite3.h>
 
+#include <new>
 #include <string>
 
 namespace ttc::tools {
 
-// The virtual table of a batch. SQLite makes and frees table and cursor by these functions.
+// The virtual table of a batch. SQLite makes and frees table and cursor by these functions, none of which throws.
 struct RowsModule {
   struct Table : sqlite3_vtab {
     explicit Table(const IntegerRows* of) : sqlite3_vtab{}, rows(of) {}
@@ -20,11 +21,10 @@ struct RowsModule {
 
   static int connect(sqlite3* database, void* rows, int, const char* const*, sqlite3_vtab** out, char**) {
     const auto* of = static_cast<const IntegerRows*>(rows);
-    std::string columns = "c0";
-    for (unsigned i = 1; i < of->columns_; ++i) columns += ", c" + std::to_string(i);
-    const int result = sqlite3_declare_vtab(database, ("CREATE TABLE batch(" + columns + ")").c_str());
-    if (result == SQLITE_OK) *out = new Table(of);
-    return result;
+    if (const int result = sqlite3_declare_vtab(database, of->declaration_.c_str()); result != SQLITE_OK)
+      return result;
+    *out = new (std::nothrow) Table(of);
+    return *out ? SQLITE_OK : SQLITE_NOMEM;
   }
   static int disconnect(sqlite3_vtab* table) {
     delete static_cast<Table*>(table);
@@ -32,8 +32,8 @@ struct RowsModule {
   }
   static int best_index(sqlite3_vtab*, sqlite3_index_info*) { return SQLITE_OK; }
   static int open(sqlite3_vtab* table, sqlite3_vtab_cursor** out) {
-    *out = new Cursor(static_cast<Table*>(table)->rows);
-    return SQLITE_OK;
+    *out = new (std::nothrow) Cursor(static_cast<Table*>(table)->rows);
+    return *out ? SQLITE_OK : SQLITE_NOMEM;
   }
   static int close(sqlite3_vtab_cursor* cursor) {
     delete static_cast<Cursor*>(cursor);
@@ -77,6 +77,9 @@ struct RowsModule {
 
 IntegerRows::IntegerRows(Database& database, std::string_view table, unsigned columns)
     : columns_(columns), values_(kBatchRows * columns) {
+  declaration_ = "CREATE TABLE batch(c0";
+  for (unsigned i = 1; i < columns; ++i) declaration_ += ", c" + std::to_string(i);
+  declaration_ += ")";
   const std::string into(table), batch = "batch_of_" + into;
   database.add_module(batch, RowsModule::functions(), this);
   insert_.emplace(database.prepare("INSERT INTO " + into + " SELECT * FROM " + batch));

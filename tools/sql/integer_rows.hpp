@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,7 @@ class IntegerRows {
   void begin();
 
   const unsigned columns_;
+  std::string declaration_;
   std::vector<int64_t> values_;  // by row, then column
   std::vector<uint32_t> nulls_;  // by row: a bit a column; the last one is of the row that is under way
   size_t at_ = 0, row_ = 0;      // in values_: the next value, and the first of the row under way
