@@ -1,10 +1,10 @@
 // The real-time profiler's ring in an image of L1: where it is, and what is read of it while it goes round.
-#include "tools/other_profilers/real_time.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
+
+#include "tools/other_profilers/real_time.hpp"
 
 namespace ttc::other_profilers {
 namespace {
