@@ -185,28 +185,38 @@ bool AccessLayer::raise_mark(const LogPart& part, uint64_t words) {
     const uint64_t seen_words = (seen & ~uint64_t{0xffffffff}) == epoch ? seen & 0xffffffffu : 0;
     if (part.first_word > seen_words) return false;
   } while (!page_.read[part.lane].compare_exchange_weak(seen, reached, std::memory_order_release));
+  page_.log_changes.fetch_add(1, std::memory_order_release);
   return true;
 }
 
-template <typename Over>
-void AccessLayer::drop_open_reads(Over over) {
-  for (size_t i = 0; i < open_reads_.size();)
-    if (over(open_reads_[i]))
-      open_reads_.erase(open_reads_.begin() + static_cast<ptrdiff_t>(i));
-    else
-      ++i;
+// Reads of a lane can be resolved where its words, or the mark, have moved since they were last examined. A search for the logs' size
+// leaves thousands of reads open, which no landing resolves: they cost nothing then.
+void AccessLayer::resolve_open_reads() {
+  const uint32_t changes = page_.log_changes.load(std::memory_order_acquire);
+  if (changes == changes_seen_) return;
+  changes_seen_ = changes;
+  for (auto open = open_reads_.begin(); open != open_reads_.end();) {
+    auto& [lane, reads] = *open;
+    const std::pair at{page_.landed[lane].load(std::memory_order_acquire),
+                       page_.read[lane].load(std::memory_order_relaxed)};
+    if (at != std::exchange(reads.examined_at, at))
+      std::erase_if(reads.open, [&](OpenRead& r) { return resolve(r); });
+    open = reads.open.empty() ? open_reads_.erase(open) : std::next(open);
+  }
 }
 
 // Landing is announced after the words are there, so a read can have them before it is known that it could.
 // Such a read stays open until that shows, or until the observer reads the same words again.
 void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from) {
-  drop_open_reads([&](OpenRead& r) {
-    return r.part.lane == part.lane && (resolve(r) || part.first_word <= r.part.first_word);
-  });
+  if (const auto open = open_reads_.find(part.lane); open != open_reads_.end())
+    std::erase_if(open->second.open, [&](const OpenRead& r) { return part.first_word <= r.part.first_word; });
   const uint64_t landed = part.landed & 0xffffffffu;
   const bool raised = raise_mark(part, landed);
-  if (!raised || landed < part.end_word)
-    open_reads_.push_back({part, {got.begin(), got.end()}, from, kNever});
+  if (raised && landed >= part.end_word) return;
+  OpenRead read{part, {got.begin(), got.end()}, from, kNever};
+  // What lands from here on is counted as a change.
+  const bool landed_since = page_.landed[part.lane].load(std::memory_order_acquire) != part.landed;
+  if (!landed_since || !resolve(read)) open_reads_[part.lane].open.push_back(std::move(read));
 }
 
 // Words arrive in order, so what was got and what is there now agree up to where the read came too early.
@@ -262,7 +272,7 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
   if (!fits(window, offset, out.size_bytes())) return Access::refused;
   const Aimed& w = aimed_[static_cast<size_t>(window)];
   await_landing();
-  drop_open_reads([&](OpenRead& r) { return resolve(r); });
+  resolve_open_reads();
   const auto part = log_part(w, offset, out.size_bytes());
   charge(lines_touched(w.base + offset, out.size_bytes()), out.size_bytes());
   const auto* from = reinterpret_cast<const uint64_t*>(memory_ + w.file_offset + offset);
@@ -326,6 +336,7 @@ Access AccessLayer::release(const DescriptorRange& r, std::span<const uint64_t> 
                                [&](const auto& open) { return open.first == r.token; });
   if (card_lost()) return Access::gone;
   if (it == open_ranges_.end()) return Access::ok;  // no part of a log
+  resolve_open_reads();
   mark_read(it->second, bytes_read, reinterpret_cast<const uint64_t*>(memory_ + r.file_offset));
   open_ranges_.erase(it);
   return Access::ok;

@@ -75,10 +75,14 @@ class AccessLayer {
     uint64_t resolved_at;  // what had landed when it was last compared with memory
   };
   static constexpr uint64_t kNever = ~uint64_t{0};
+  // Of one lane.
+  struct OpenReads {
+    std::vector<OpenRead> open;
+    std::pair<uint64_t, uint64_t> examined_at{kNever, kNever};  // the lane's `landed` and `read` then
+  };
   void await_landing();
   bool resolve(OpenRead& r);
-  template <typename Over>
-  void drop_open_reads(Over over);
+  void resolve_open_reads();
 
   const Arch& arch_;
   const uint8_t* memory_;
@@ -87,8 +91,9 @@ class AccessLayer {
   Aimed aimed_[kWindows];
   Transactions transactions_;
   uint64_t charged_ns_ = 0;
-  uint64_t given_up_on_ns_ = 0;  // a landing that did not come
-  std::vector<OpenRead> open_reads_;
+  uint64_t given_up_on_ns_ = 0;               // a landing that did not come
+  std::map<uint32_t, OpenReads> open_reads_;  // by lane
+  uint32_t changes_seen_ = 0;                 // Page::log_changes when all were examined
   // Descriptor ranges handed out, by token.
   std::vector<std::pair<uint64_t, LogPart>> open_ranges_;
   uint64_t next_token_ = 1;

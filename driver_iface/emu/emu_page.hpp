@@ -21,7 +21,7 @@
 
 namespace ttc::card::emu {
 
-inline constexpr uint32_t kPageVersion = 10;
+inline constexpr uint32_t kPageVersion = 11;
 inline constexpr uint32_t kMaxFlatIds = 256;
 inline constexpr uint32_t kMaxRiscs = 5;
 inline constexpr uint32_t kMaxSegments = 16384;  // clocks that move many times a second
@@ -103,8 +103,8 @@ struct Page {
   std::atomic<uint64_t> read[kMaxFlatIds * kMaxRiscs]{};
   std::atomic<uint64_t> control_reads[kMaxTiles]{};  // copies out of a tile's control vector
   std::atomic<uint32_t> latched_high[kMaxTiles]{};
-  std::atomic<uint32_t> timer_high{0};  // that the last load of the reference timer's low half latched
-  uint32_t reserved_2 = 0;
+  std::atomic<uint32_t> timer_high{0};   // that the last load of the reference timer's low half latched
+  std::atomic<uint32_t> log_changes{0};  // of `landed` and `read`: counted behind each; the card counts, too
   std::atomic<uint64_t> round_trips{0};
   std::atomic<uint64_t> register_loads{0};
   std::atomic<uint64_t> window_moves{0};
@@ -131,12 +131,12 @@ static_assert(offsetof(Page, version) == 0 && offsetof(Page, bytes) == 4 && offs
               offsetof(Page, timer_zero_ns) == 406152 && offsetof(Page, drift_ppm) == 406160 &&
               offsetof(Page, read) == 406168 && offsetof(Page, control_reads) == 416408 &&
               offsetof(Page, latched_high) == 418040 && offsetof(Page, timer_high) == 418856 &&
-              offsetof(Page, round_trips) == 418864 && offsetof(Page, register_loads) == 418872 &&
-              offsetof(Page, window_moves) == 418880 && offsetof(Page, descriptor_bytes) == 418888 &&
-              offsetof(Page, index_writes) == 418896 && offsetof(Page, violations) == 418904 &&
-              offsetof(Page, violation) == 418912 && offsetof(Page, fault_began) == 419936 &&
-              offsetof(Page, fault_hits) == 420064 && sizeof(Page) == 420192 &&
-              std::is_standard_layout_v<Page>);
+              offsetof(Page, log_changes) == 418860 && offsetof(Page, round_trips) == 418864 &&
+              offsetof(Page, register_loads) == 418872 && offsetof(Page, window_moves) == 418880 &&
+              offsetof(Page, descriptor_bytes) == 418888 && offsetof(Page, index_writes) == 418896 &&
+              offsetof(Page, violations) == 418904 && offsetof(Page, violation) == 418912 &&
+              offsetof(Page, fault_began) == 419936 && offsetof(Page, fault_hits) == 420064 &&
+              sizeof(Page) == 420192 && std::is_standard_layout_v<Page>);
 
 uint64_t host_now_ns();                 // CLOCK_MONOTONIC_RAW
 uint64_t device_now(const Page& page);  // cycles, 64 bits

@@ -79,6 +79,7 @@ void EmulatedCard::set_control_address(Coord tile, uint32_t l1_address) {
 }
 void EmulatedCard::set_landed(uint32_t lane, uint32_t resets, uint32_t words) {
   impl_->page->landed[lane].store(uint64_t{resets} << 32 | words, std::memory_order_release);
+  impl_->page->log_changes.fetch_add(1, std::memory_order_release);
 }
 void EmulatedCard::set_landing_due(uint64_t raw_ns) {
   impl_->page->landing_due_ns.store(raw_ns, std::memory_order_release);
@@ -89,6 +90,7 @@ uint32_t EmulatedCard::words_read(uint32_t lane, uint32_t resets) const {
 }
 void EmulatedCard::assume_read(uint32_t lane, uint32_t resets, uint32_t words) {
   impl_->page->read[lane].store(uint64_t{resets} << 32 | words, std::memory_order_release);
+  impl_->page->log_changes.fetch_add(1, std::memory_order_release);
 }
 uint64_t EmulatedCard::control_reads(Coord tile) const {
   return impl_->page->control_reads[tile.y * impl_->arch->grid_x + tile.x].load(std::memory_order_acquire);
