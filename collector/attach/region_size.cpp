@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/continuity/timing.hpp"
 #include "collector/host/process_environment.hpp"
 
 namespace ttc::collect {
@@ -23,6 +24,7 @@ constexpr uint32_t kBytesOfProgram = 48, kBytesWithSums = 64;
 constexpr uint32_t kCountsPerPoll = 128;                         // at most twice as many sizes
 constexpr uint64_t kSurelyLandedNs = 100'000;                    // posted writes land within 45 us
 constexpr uint32_t kTailWords = 2 * (device::kBufferWords + 4);  // hold the last frame of a log
+constexpr unsigned kComparisons = 4;   // of the same sizes: words that were not there prove nothing
 constexpr uint32_t kSearchRests = 64;  // polls of other cores, after which one of them may search
 
 struct TakeAll {
@@ -148,20 +150,28 @@ void RegionSize::begin_search(const CoreReader& reader, const AttachedCore& core
   for (const Sample& sample : samples)
     if (!says_nothing(core, sample.risc) && (!best || sample.log_words > best->log_words)) best = &sample;
   if (best)
-    search_ = Search{
-        core,           lane_of(core, best->risc, polled.mode), *best, best->log_words, polled.run_counter,
-        reader.now_ns()};
+    search_ = Search{core,
+                     lane_of(core, best->risc, polled.mode),
+                     *best,
+                     best->log_words,
+                     polled.run_counter,
+                     polled.read_ns,
+                     reader.now_ns()};
 }
 
 // Examines a core that is running: the words that have landed until now.
 void RegionSize::search_running(const CoreReader& reader, const AttachedCore& core, const Polled& polled) {
   for (uint32_t r = 0; r < device::kMaxRiscs && !search_; ++r)
     if (!says_nothing(core, r) && polled.landed_end[r] >= device::kFirstCustomWord)
-      search_ = Search{
-          core, lane_of(core, r, polled.mode), {}, polled.landed_end[r], polled.run_counter, reader.now_ns()};
+      search_ = Search{core,
+                       lane_of(core, r, polled.mode),
+                       {},
+                       polled.landed_end[r],
+                       polled.run_counter,
+                       polled.read_ns,
+                       reader.now_ns()};
 }
 
-// Sizes count as compared only where the sample was still in its log behind them.
 Access RegionSize::go_on_searching(const CoreReader& reader) {
   Search& search = *search_;
   search.skipped = 0;
@@ -170,6 +180,22 @@ Access RegionSize::go_on_searching(const CoreReader& reader) {
   const uint32_t least = search.log_words * 4 / kBytesWithSums;
   const uint32_t first = std::max(next_count_, least),
                  last = std::min(first + kCountsPerPoll, kMostCount + 1);
+  if (const Access a = compare_next_counts(reader, first, last); a != Access::ok) return a;
+  const Expected<bool> there = words_were_there(reader);
+  if (!there) return there.error();
+  if (!*there || !votes_.empty()) search_.reset();
+  if (!*there && ++unproven_ < kComparisons) return Access::ok;
+  left_out_ = left_out_ || !*there;
+  unproven_ = 0;
+  const bool all = last > kMostCount;
+  searched_all_ = searched_all_ || (all && votes_.empty() && !left_out_);
+  left_out_ = left_out_ && !all;
+  next_count_ = all ? kLeastCount : last;
+  return Access::ok;
+}
+
+Access RegionSize::compare_next_counts(const CoreReader& reader, uint32_t first, uint32_t last) {
+  Search& search = *search_;
   std::vector<uint32_t> sizes;  // what was tried when the sample was taken may not have landed then
   if (!std::exchange(search.begun, true)) sizes = short_list();
   for (uint32_t n = first; n < last; ++n) {
@@ -177,18 +203,31 @@ Access RegionSize::go_on_searching(const CoreReader& reader) {
     if (n % 3 != 0 || n / 3 * 4 > kMostCount)  // others are a count of programs of 48 bytes, too
       sizes.push_back(kBytesWithSums * n);
   }
-  const Access a = search.sample ? try_sizes(reader, search.core, *search.sample, sizes)
-                                 : try_running(reader, search.core, search.lane, search.log_words, sizes);
-  if (a != Access::ok) return a;
+  return search.sample ? try_sizes(reader, search.core, *search.sample, sizes)
+                       : try_running(reader, search.core, search.lane, search.log_words, sizes);
+}
+
+// Did the words that are looked for stand in their log throughout the comparison? Where the core was polled in time, counters that
+// did not go back show it. Else a reset may have passed, behind which the core ran again; but L1 that holds the last run as it was
+// shows that no other came.
+Expected<bool> RegionSize::words_were_there(const CoreReader& reader) {
+  Search& search = *search_;
+  const uint64_t before_ns = reader.now_ns();
   const Expected<markers::ControlVector> now = reader.vector(search.core);
-  if (!now) return now.error();
-  const bool there =
-      now->run_counter >= search.run_counter && now->host_end[search.lane.risc] >= search.log_words;
-  if (there) next_count_ = last > kMostCount ? kLeastCount : last;
-  searched_all_ = searched_all_ || (there && votes_.empty() && last > kMostCount);
-  search.run_counter = now->run_counter;  // a reset shows even where the log soon is as long again
-  if (!there || !votes_.empty()) search_.reset();
-  return Access::ok;
+  if (!now) return failed(now.error());
+  const uint32_t risc = search.lane.risc;
+  const bool not_back = now->run_counter >= search.run_counter && now->host_end[risc] >= search.log_words;
+  const bool in_time = reader.now_ns() - search.read_ns <= timing::kPollDeadlineNs;
+  const bool same = now->run_counter == search.run_counter && now->host_end[risc] == search.log_words;
+  search.run_counter = now->run_counter;
+  search.read_ns = before_ns;
+  if (!not_back || in_time) return not_back;
+  if (!same || !search.sample) return false;
+  const Expected<std::vector<Sample>> samples = read_samples(reader, search.core, *now);
+  if (!samples) return failed(samples.error());
+  return std::any_of(samples->begin(), samples->end(), [&](const Sample& sample) {
+    return sample.risc == risc && sample.words == search.sample->words;
+  });
 }
 
 // Frames from the front to the end of a full log, without a gap: a region that is a little longer or

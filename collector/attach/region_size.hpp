@@ -24,7 +24,8 @@
 //
 // The long search is for normal mode alone. It examines one core at a time and tries at most 2 * kCountsPerPoll sizes with a poll.
 // A size that was once compared with words known to be there is not tried again: so it ends after 77,000 sizes, however short
-// the epochs are.
+// the epochs are. Words are known to be there if the counters did not go back within kPollDeadlineNs of the poll before, or if the
+// core still rests behind them, as its L1 shows. Else the same sizes are compared again, at most kComparisons times in a row.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -66,6 +67,7 @@ class RegionSize {
     HostEnd host_end;
     HostEnd landed_end;  // of the same epoch, long enough ago for the words in front of it to be there
     uint32_t run_counter;
+    uint64_t read_ns;  // when these were read
     device::Mode mode;
     bool mode_known;  // if false, there is no search: frames of another mode are not recognised
     bool may_accumulate =
@@ -89,7 +91,8 @@ class RegionSize {
     markers::Lane lane;
     std::optional<Sample> sample;  // of a core that rests
     uint32_t log_words;            // what is compared ends there
-    uint32_t run_counter;          // when last compared
+    uint32_t run_counter;          // when last read
+    uint64_t read_ns;              // then
     uint64_t taken_ns;
     bool begun = false;
     uint32_t skipped = 0;  // polls of other cores since it went on
@@ -120,6 +123,8 @@ class RegionSize {
                     std::span<const Sample> samples);
   void search_running(const CoreReader& reader, const AttachedCore& core, const Polled& polled);
   card::Access go_on_searching(const CoreReader& reader);
+  card::Access compare_next_counts(const CoreReader& reader, uint32_t first, uint32_t last);
+  card::Expected<bool> words_were_there(const CoreReader& reader);
 
   const Attachment& attachment_;
   struct Found {
@@ -136,6 +141,8 @@ class RegionSize {
   std::map<Found, std::set<uint32_t>> votes_;  // -> lanes (flat id * 5 + RISC) that agree
   std::optional<Search> search_;
   uint32_t next_count_ = 43;   // counts of programs below are not the one
+  unsigned unproven_ = 0;      // comparisons from there on whose words may not have been there, in a row
+  bool left_out_ = false;      // some counts below are not known not to be the one
   bool searched_all_ = false;  // once, in vain
 };
 

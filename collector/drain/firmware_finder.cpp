@@ -20,9 +20,10 @@ constexpr uint32_t kIdWidthWords =
 // delivered.
 card::Expected<bool> FirmwareFinder::layout_known(const ControlSample& snap) {
   if (!dev.region_size.known()) {
-    if (const Access a = dev.region_size.learn(reader, core.tile,
-                                               {snap.host_end, core.landing.landed(), snap.run_counter,
-                                                dev.attachment.mode, dev.mode_known, may_accumulate()});
+    if (const Access a =
+            dev.region_size.learn(reader, core.tile,
+                                  {snap.host_end, core.landing.landed(), snap.run_counter, snap.read_time_ns,
+                                   dev.attachment.mode, dev.mode_known, may_accumulate()});
         a != Access::ok)
       return card::failed(a);
     reader.use_log_bytes(dev.region_size.bytes());

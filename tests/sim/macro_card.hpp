@@ -26,6 +26,7 @@ struct MacroCardOptions {
   // L1 holds markers of before the card was reset, when its clock was far ahead.
   bool old_l1 = false;
   bool ethernet = false;
+  uint32_t log_words = 12000;  // tt-metal's default region of 48000 bytes
 };
 
 // A marker that firmware stored, and what became of it.
@@ -38,7 +39,7 @@ struct MacroMarker {
 class MacroCard : public card::FakeCard {
  public:
   static constexpr uint32_t kRiscs = 2;
-  static constexpr uint32_t kLogWords = 12000;  // tt-metal's default region of 48000 bytes
+  static constexpr uint32_t kLogWords = MacroCardOptions{}.log_words;
   static constexpr uint32_t kControlAddress = 0xB00;
   static constexpr uint64_t kDramBase = 0x20, kBeginNs = 10'000'000'000;
   static constexpr uint32_t kFlatId = 1,
@@ -104,6 +105,7 @@ class MacroCard : public card::FakeCard {
   const device::Format& format() const { return layout_.format; }
   device::Mode mode() const { return options_.mode; }
   uint32_t zones() const { return options_.zones; }
+  uint32_t log_words() const { return options_.log_words; }
   uint32_t buffer_address() const { return kControlAddress + 4u * format().control_words; }
 
   // --- the firmware's port
@@ -236,10 +238,10 @@ class MacroCard : public card::FakeCard {
     return core.buffer[(address - buffer_address()) / 4];
   }
   uint32_t dram_word(uint64_t address) const {
-    const uint64_t lane = (address - kDramBase) / 4 / kLogWords;
+    const uint64_t lane = (address - kDramBase) / 4 / options_.log_words;
     const uint64_t core = lane / device::kMaxRiscs - kFlatId, risc = lane % device::kMaxRiscs;
     if (core >= cores_.size() || risc >= kRiscs) return 0;
-    const auto word = static_cast<size_t>((address - kDramBase) / 4 % kLogWords);
+    const auto word = static_cast<size_t>((address - kDramBase) / 4 % options_.log_words);
     const auto& log = cores_[core].log[risc];
     return word < log.size() ? log[word] : 0;
   }
@@ -262,7 +264,9 @@ template <const device::Format& F, device::Mode M>
 class MacroCard::FirmwareOf : public MacroCard::Firmware {
  public:
   FirmwareOf(MacroCard& card, uint32_t core)
-      : card_(card), core_(core), risc_{{{*this, 0, 4 * kLogWords}, {*this, 1, 4 * kLogWords}}} {}
+      : card_(card),
+        core_(core),
+        risc_{{{*this, 0, 4 * card.log_words()}, {*this, 1, 4 * card.log_words()}}} {}
 
   void launch(uint32_t host_id, Launch kind) override {
     host_id_ = M == device::Mode::normal ? F.host_id.get(F.host_id.put(host_id)) : 0;
@@ -288,7 +292,7 @@ class MacroCard::FirmwareOf : public MacroCard::Firmware {
   }
   uint32_t clock_low() const { return static_cast<uint32_t>(time_); }
   void push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offset) {
-    card_.push(core_, risc, words, bank_offset / 4 % kLogWords);
+    card_.push(core_, risc, words, bank_offset / 4 % card_.log_words());
   }
   void wait_sent() const {}
   uint32_t noc_x() const { return 1; }

@@ -79,7 +79,7 @@ uint32_t learnt_of(uint32_t hint, uint32_t frames_landed, KnownMode mode = {}) {
   RegionSize::HostEnd landed;
   landed.fill(frames_landed * static_cast<uint32_t>(frame_at(kBegun, 0, 1, mode.is).size()));
   const device::Mode believed = mode.known ? mode.is : device::Mode::normal;
-  size.learn(reader, {}, {landed, landed, frames_landed, believed, mode.known, !mode.known});
+  size.learn(reader, {}, {landed, landed, frames_landed, reader.now_ns(), believed, mode.known, !mode.known});
   return size.known() ? size.bytes() : 0;
 }
 
