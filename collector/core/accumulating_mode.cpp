@@ -137,7 +137,8 @@ Access AccumulatingMode::take_tail(uint32_t risc) {
   const uint64_t slot_time = markers::marker_time(now[device::kFwStartWord], now[device::kFwStartWord + 1]);
   const bool of_last_push = !markers::is_blank(now[device::kFwStartWord]) &&
                             markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
-  if (risc == 0 && core.rewind.pending())
+  // Slots with a later push show that its frames went to a log that was never read: no poll showed the reset in between.
+  if (risc == 0)
     core.account.keep(
         risc, prove_push_zones({.no_push = core.seen.run_counter == 0, .slots_hold_it = of_last_push}));
   const bool same_buffer = first == canary;

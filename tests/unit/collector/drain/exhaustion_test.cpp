@@ -229,6 +229,16 @@ TEST_P(Exhaustion, buffer_behind_two_recovered_frames) {
   EXPECT_EQ(j.wrong + j.what, "");
 }
 
+// The host reset the core within a launch, and two launches later every index and count was where it had been: no poll noticed it.
+// The zones of the push in front of it were in BRISC's slots alone.
+TEST(PushZones, of_an_epoch_whose_end_no_poll_saw_are_in_an_interval) {
+  RingReading::Shared shared;
+  const HistoryCase accumulating{4, Mode::accumulate, 60, "", 0, true};
+  const Judgement j = Exhausting(shared, accumulating, "mLpSpmL").run();
+  EXPECT_EQ(j.wrong + j.what, "");
+  EXPECT_GT(j.missing, 0u);
+}
+
 // One history, printed: TTC_HISTORY="LPRPL", TTC_LINE=7 where it has an `i`.
 TEST_P(Exhaustion, of_the_environment) {
   const char* given = std::getenv("TTC_HISTORY");
