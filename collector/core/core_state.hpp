@@ -118,8 +118,10 @@ struct L1Copy {
   uint32_t runs = 0;
 };
 
+// By the clock of sweeps.
 struct Visits {
   uint64_t due_ns = 0, interval_ns = 0;
+  uint64_t last_ns = 0;  // when it was visited; 0: not yet
 };
 
 struct FirmwareSeen {

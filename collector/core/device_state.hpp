@@ -23,6 +23,7 @@ struct DrainOptions {
   uint64_t busy_interval_ns = 50'000;           // a core that had news is visited again after this
   uint64_t idle_interval_ns = 1'000'000;        // worst case between two visits of a Tensix core
   uint64_t ethernet_interval_ns = 100'000'000;  // an Ethernet core is never visited more often
+  double lines_per_s = 0;                       // that visits may read (visit_budget.hpp); 0: no limit
   std::function<void()>
       before_publish;  // words were read and will be published: time to look for their names
   // A marker of this tile with this time was on the card before `host_ns` (by the attachment's clock).
@@ -79,6 +80,8 @@ struct DeviceState {
       false;  // likewise, and each core had one: what is unproven is decided by the evidence so far
   bool skipped_words = false;  // in the last sweep
   uint64_t line_ns = 0;        // what a line of the log takes, of late
+  uint64_t visit_lines =
+      ~uint64_t{0};  // that the visit under way may take of the logs, about; 0: it is a poll alone
   uint64_t size_waits_since_ns = 0;
   bool waiting_reported = false;
   bool fill_reported = false;

@@ -85,7 +85,7 @@ Access CoreMachine::take(const QuietCheck::Poll& poll, uint64_t now_ns, bool sto
   note_indices(snap);
   const auto known = FirmwareFinder(*this).layout_known(snap);
   if (!known) return known.error();
-  if (!*known) return Access::ok;
+  if (!*known || dev.visit_lines == 0) return Access::ok;
   return take_words(poll, now_ns);
 }
 

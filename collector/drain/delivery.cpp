@@ -31,7 +31,8 @@ std::vector<Delivery::Fetched> Delivery::plan(const ControlSample& snap, uint64_
   const uint64_t room = (publisher.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
   // What takes longer than the poll deadline is void: of a long backlog on a slow link, a part at a time.
   const uint64_t lines_in_time =
-      timing::kPollDeadlineNs / 2 / std::max<uint64_t>(dev.line_ns, 1) / device::kMaxRiscs;
+      std::min(timing::kPollDeadlineNs / 2 / std::max<uint64_t>(dev.line_ns, 1), dev.visit_lines) /
+      device::kMaxRiscs;
   const uint64_t in_time = std::max<uint64_t>(lines_in_time * card::kLineBytes / 4, 2 * device::kBufferWords);
   const auto most =
       static_cast<uint32_t>(std::min<uint64_t>((room - 3 * card::kLineBytes) / 4, in_time)) & ~3u;

@@ -15,6 +15,7 @@ using shm::LossCause;
 
 constexpr uint64_t kFreshNs = 1'000'000'000;  // an empty log is polled as often as a busy one for so long
 constexpr uint64_t kNever = ~uint64_t{0};
+constexpr uint64_t kWakeUpNs = 200'000;  // a sweep begins so long after it was due, on a quiet host
 
 }  // namespace
 
@@ -38,6 +39,7 @@ Drain::Drain(std::unique_ptr<CardPort> port, const CardFacts& facts, const Attac
       publisher_(publisher),
       segment_(segment),
       losses_([this](const shm::LossRecord& r) { unreported_losses_.push_back(r); }, std::move(carried.lost)),
+      budget_(options.lines_per_s),
       earlier_transactions_(carried.transactions) {
   reader_.use_log_bytes(dev_.region_size.bytes());
   dev_.counters = carried.counters;
@@ -93,7 +95,28 @@ Access Drain::poll_and_reschedule(CoreState& core, uint64_t now_ns) {
   if (core.recycling.under_way)
     core.visits.interval_ns = core.recycling.under_way->pause_ns(options.busy_interval_ns);
   core.visits.due_ns = now_ns + core.visits.interval_ns;
+  core.visits.last_ns = now_ns;
   return result;
+}
+
+// The core that has waited longest comes first.
+void Drain::put_due_in_order(uint64_t now_ns, bool all) {
+  due_.clear();
+  for (CoreState& core : dev_.cores)
+    if (all || core.visits.due_ns <= now_ns) due_.push_back(&core);
+  const auto earlier = [](const CoreState* a, const CoreState* b) {
+    return a->visits.due_ns < b->visits.due_ns;
+  };
+  if (!std::is_sorted(due_.begin(), due_.end(), earlier)) std::stable_sort(due_.begin(), due_.end(), earlier);
+}
+
+// Its visit does not wait for the link's share any longer: else it may come after the poll deadline, as the visits of a whole sweep
+// can be in front of it. An Ethernet core has no deadline. What recycling has begun has one of its own.
+uint64_t Drain::must_ns(const CoreState& core) const {
+  if (core.recycling.under_way) return 0;
+  if (core.tile.kind != markers::CoreKind::tensix) return kNever;
+  return core.visits.last_ns + timing::kPollDeadlineNs -
+         std::min(timing::kPollDeadlineNs / 2, kWakeUpNs + longest_sweep_ns_);
 }
 
 Access Drain::sweep(uint64_t now_ns, bool all) {
@@ -105,17 +128,29 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
   if (!dev_.cores.empty()) part(dev_.cores.front()).read_clock(all ? 0 : CorePart::kClockEveryNs);
   Access result = Access::ok;
   bool ethernet_visited = false;
-  for (CoreState& core : dev_.cores) {
-    if (!all && core.visits.due_ns > now_ns) continue;
+  put_due_in_order(now_ns, all);
+  for (CoreState* each : due_) {
+    CoreState& core = *each;
+    const uint64_t here_ns = budget_.limited() ? now_ns + reader_.now_ns() - started : now_ns;
+    const bool has_lines = all || budget_.allows(here_ns);
+    if (!has_lines && must_ns(core) > here_ns) continue;
+    if (budget_.limited()) dev_.visit_lines = has_lines ? budget_.most_of_a_visit() : 0;
     // Ethernet cores serve the links too: one at most, so that they never make a sweep of their own.
     const bool ethernet = core.tile.kind != markers::CoreKind::tensix;
     if (ethernet && !all && std::exchange(ethernet_visited, true)) continue;
+    const uint64_t before = budget_.limited() ? reader_.transactions().round_trips : 0;
     result = poll_and_reschedule(core, now_ns);
+    if (budget_.limited()) {
+      const uint64_t lines = reader_.transactions().round_trips - before;
+      has_lines ? budget_.pay(lines) : budget_.pay_poll(lines);
+    }
     if (result == Access::gone || dev_.firmware_changed) break;
   }
   if (result != Access::gone && !dev_.firmware_changed) result = check_one_core_now_and_then();
   ++dev_.counters.sweeps;
-  sweep_times_.add(reader_.now_ns() - started);
+  const uint64_t took_ns = reader_.now_ns() - started;
+  sweep_times_.add(took_ns);
+  longest_sweep_ns_ = std::max(took_ns, longest_sweep_ns_ - longest_sweep_ns_ / 8);
   store_counters();
   publisher_.end_sweep();
   return result;
@@ -136,7 +171,9 @@ Access Drain::check_one_core_now_and_then() {
 
 uint64_t Drain::next_due_ns() const {
   uint64_t due = kNever;
-  for (const CoreState& core : dev_.cores) due = std::min(due, core.visits.due_ns);
+  const uint64_t again_ns = budget_.allows_again_ns();
+  for (const CoreState& core : dev_.cores)
+    due = std::min(due, std::max(core.visits.due_ns, std::min(again_ns, must_ns(core))));
   return due;
 }
 

@@ -50,6 +50,7 @@
 #include "collector/core/core_part.hpp"
 #include "collector/core/device_state.hpp"
 #include "collector/drain/sweep_stats.hpp"
+#include "collector/drain/visit_budget.hpp"
 #include "collector/io/log_reader.hpp"
 
 namespace ttc::collect {
@@ -75,7 +76,8 @@ class Drain {
   // What the drain that follows this one needs, when this one's account is closed.
   Carried carry() const;
 
-  // Visits every core that is due at `now_ns` (all when `all`). `gone` ends collecting.
+  // Visits every core that is due at `now_ns` (all when `all`), in the order in which they became due. Where the link's share is used
+  // up, those are left out whose poll deadline is not near, and the others are polled alone: their words wait. `gone` ends collecting.
   card::Access sweep(uint64_t now_ns, bool all = false);
   // When the next core is due.
   uint64_t next_due_ns() const;
@@ -114,6 +116,8 @@ class Drain {
 
  private:
   CorePart part(CoreState& core) { return {dev_, reader_, publisher_, core}; }
+  void put_due_in_order(uint64_t now_ns, bool all);
+  uint64_t must_ns(const CoreState& core) const;
   card::Access poll_and_reschedule(CoreState& core, uint64_t now_ns);
   card::Access check_one_core_now_and_then();
   void end_account();
@@ -128,6 +132,9 @@ class Drain {
   shm::SegmentWriter& segment_;
   std::vector<shm::LossRecord> unreported_losses_;
   LossLog losses_;
+  VisitBudget budget_;
+  std::vector<CoreState*> due_;    // of the sweep under way
+  uint64_t longest_sweep_ns_ = 0;  // of late
   size_t next_to_check_ = 0;
   DurationStats sweep_times_;
   card::Transactions earlier_transactions_;  // of carried drains

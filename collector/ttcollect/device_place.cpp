@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdio>
 
+#include "collector/continuity/timing.hpp"
 #include "collector/host/host_place.hpp"
 #include "collector/ttcollect/device_run.hpp"
 #include "collector/ttcollect/program.hpp"
@@ -29,6 +31,28 @@ void DeviceRun::learn_the_link() {
   link_bytes_per_s_ = place_ ? bytes_per_s_of(place_->link) : 0;
   link_nominal_ = link_bytes_per_s_ > 0;
   if (!link_nominal_) link_bytes_per_s_ = link_.best_bytes_per_s();
+}
+
+// The probe's single loads of a line show what the link carries. Where it could make none, a line is taken to last as long as one may.
+void DeviceRun::limit_link_share() {
+  if (options_.link_share == 0) return;
+  const ProbeRow* line = link_.row(ProbeKind::load, card::Memory::uncached, card::kLineBytes);
+  const double line_ns =
+      line ? std::max<uint32_t>(line->p50, 1) : static_cast<double>(card_->line_allowance_ns());
+  options_.drain.lines_per_s = options_.link_share * 1e9 / line_ns;
+  result_.lines_per_s_at_most = options_.drain.lines_per_s;
+  const double polls = static_cast<double>(attachment_.cores.size()) * 1e9 / timing::kPollDeadlineNs;
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "polls read at most %.0f lines a second, %.3g %% of what single loads carry (%.2f us a line)",
+                options_.drain.lines_per_s, 100 * options_.link_share, line_ns / 1000);
+  detail(text);
+  if (polls < options_.drain.lines_per_s) return;
+  std::snprintf(text, sizeof text,
+                "--link-share %.3g%% is less than polls of %zu cores within their deadline take (%.2g%%); "
+                "those come on top",
+                100 * options_.link_share, attachment_.cores.size(), polls * line_ns / 1e7);
+  note(text);
 }
 
 // An emulated card has no NUMA node: only what the user requests is set.

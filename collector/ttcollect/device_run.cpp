@@ -217,6 +217,7 @@ void DeviceRun::make_drain(Carried carried) {
   start_sampler();
   options_.drain.report = [this](const std::string& text) { note(text); };
   start_recycling();
+  limit_link_share();
   drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
                                    std::move(carried));
   names_ =

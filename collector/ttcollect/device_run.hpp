@@ -75,6 +75,7 @@ class DeviceRun {
   enum class End { halted, leaving, gone, reloaded };
   End drain_until_halted();
   void make_drain(Carried carried);
+  void limit_link_share();
   void start_recycling();
   void audit(const std::string& line) const;
   End collect_stretch();

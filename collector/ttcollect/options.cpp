@@ -83,16 +83,32 @@ std::string read_cpus(const std::string& list, CpuSet& cpus) {
   return {};
 }
 
-// "50%" -> 0.5; what is wrong with it as a sentence.
-std::string read_share(const std::string& text, double& share) {
+// "50%" -> 0.5; nothing if it is no percentage.
+std::optional<double> share_of(const std::string& text) {
   char* end = nullptr;
   const double percent = std::strtod(text.c_str(), &end);
   const bool whole = end != text.c_str() && (*end == 0 || std::strcmp(end, "%") == 0);
-  if (!whole || percent < 30 || percent > 80)
+  return whole ? std::optional(percent / 100) : std::nullopt;
+}
+
+// What is wrong with --recycle-at as a sentence, or an empty string.
+std::string read_fill(const std::string& text, double& fill) {
+  const auto share = share_of(text);
+  if (!share || *share < 0.3 || *share > 0.8)
     return "--recycle-at " + text +
            " is no share of a log; it takes 30% to 80%, less is not worth a store and more "
            "leaves no room for what comes meanwhile";
-  share = percent / 100;
+  fill = *share;
+  return {};
+}
+
+// Likewise, --link-share.
+std::string read_link_share(const std::string& text, double& of_link) {
+  if (text.empty()) return {};
+  const auto share = share_of(text);
+  if (!share || !(*share >= 0.01 && *share <= 1))
+    return "--link-share " + text + " is no share of the link; it takes 1% to 100%";
+  of_link = *share;
   return {};
 }
 
@@ -190,6 +206,11 @@ void add_pace_options(CLI::App& app, CommandLine& line) {
   program::add_duration_option(app, "--busy", line.busy_ns,
                                "time between two polls of a core that had news (default: 50us)",
                                {0, kSecond});
+  app.add_option(
+      "--link-share", line.link_share,
+      "the most that polls may take of what single loads from the card can carry, 1% to 100% (default: "
+      "all).\n"
+      "Polls beyond that wait, but not past their deadline of 2.5 ms");
 }
 
 void add_recycle_options(CLI::App& app, CommandLine& line) {
@@ -303,7 +324,8 @@ void complete(CommandLine& line) {
   RunOptions& o = line.run;
   o.open.reference_timer = o.sampler.reference_timer;
   refuse(read_cpus(line.cpus, o.cpus));
-  refuse(read_share(line.recycle_at, o.recycle_at));
+  refuse(read_fill(line.recycle_at, o.recycle_at));
+  refuse(read_link_share(line.link_share, o.link_share));
   for (const std::string* output : {&o.output, &o.audit, &line.svg}) program::refuse_foreign_link(*output);
   refuse(resolve_capture_options(line.capture, o.output));
   refuse(resolve_flight_options(line.capture, o.output, o.ring_bytes));

@@ -16,7 +16,7 @@ struct CommandLine {
   RunOptions run;
   std::vector<std::string> typed_devices;
   TypedCapture capture;
-  std::string mode, cpus, recycle_at = "50%";
+  std::string mode, cpus, link_share, recycle_at = "50%";
   uint64_t idle_ns = 1'000'000, busy_ns = 50'000;
   bool as_json = false;
 

@@ -31,6 +31,7 @@ struct RunOptions {
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
   DrainOptions drain;
+  double link_share = 0;   // that polls may take of what single loads can carry; 0: all
   CpuSet cpus;             // for every drain thread; empty: by the card's place
   bool pin = true;         // near real cards; where `cpus` are given, always
   bool real_time = false;  // drain threads under SCHED_FIFO, memory locked, as far as permitted
@@ -78,8 +79,9 @@ struct DeviceResult {
   card::Transactions transactions;
   card::Transactions before_collecting;  // of them: attaching and the probe
   LinkProbe link;
-  double link_bytes_per_s = 0;  // what the way to the card can carry; 0: not known
-  bool link_nominal = false;    // that is by sysfs, not measured
+  double link_bytes_per_s = 0;     // what the way to the card can carry; 0: not known
+  bool link_nominal = false;       // that is by sysfs, not measured
+  double lines_per_s_at_most = 0;  // that polls may read (RunOptions::link_share); 0: no limit
   card::GuardedCard::Account suspicions;
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
   VisibleAfter visible;                     // when synced
