@@ -71,17 +71,27 @@ card::Expected<FirmwareMode::L1Check> AccumulatingMode::check_l1(const ControlSa
 }
 
 // A buffer was restarted, and the sample, which was read before it, shows no push. Either a host reset did it, or a push since the
-// sample, which the counters show now: then nothing is concluded, and the core is polled again. Or the lane's buffer was empty, and a
-// poll came late: then intact canaries in the log, read when what the indices announce has landed, show that no reset passed.
+// sample, which the counters show now: then nothing is concluded, and the core is polled again. Or the log had no room for a push: it
+// moves no index, and an earlier poll, at which words waited, took its count; a reset would have cleared the lane's bit in DROPPED. Or
+// the lane's buffer was empty, and a poll came late: then intact canaries in the log, read when what the indices announce has landed,
+// show that no reset passed.
 card::Expected<FirmwareMode::L1Check> AccumulatingMode::why_restarted(uint32_t risc,
                                                                       const ControlSample& snap) {
-  const LaneState& lane = core.lanes[risc];
+  LaneState& lane = core.lanes[risc];
   const auto now = sample();
   if (!now) return card::failed(now.error());
   if (now->only_grown_since(snap)) return L1Check::moved_on;
+  const auto dropped = reader.dropped(core.tile);
+  if (!dropped) return card::failed(dropped.error());
+  const bool unmoved = now->host_end == snap.host_end && now->run_counter == snap.run_counter;
+  if (*dropped >> risc & 1 && unmoved) {
+    // What was copied of the buffer that had no room is delivered; the rest is in the interval of the full log.
+    publish_rest(risc, std::exchange(lane.l1.rest, {}), lane.l1.joins);
+    lane.l1.clear_known();
+    return L1Check::stands;
+  }
   const bool was_empty = lane.l1.canary == 0 && !lane.canary.none();
-  if (!was_empty || now->host_end != snap.host_end || now->run_counter != snap.run_counter)
-    return L1Check::reset;
+  if (!was_empty || !unmoved) return L1Check::reset;
   if (const Access a = wait_until_landed(); a != Access::ok) return card::failed(a);
   const auto same_epoch = Canaries(*this).stand(true);
   if (!same_epoch) return card::failed(same_epoch.error());

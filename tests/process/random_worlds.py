@@ -193,6 +193,8 @@ def main():
             if wrong:
                 failed += 1
                 print(wrong, flush=True)
+        pool.close()  # its workers end by themselves: ended by a signal they would report that
+        pool.join()
     print("met " + ", ".join(f"{name} {count}" for name, count in sorted(met.items())))
     print(f"{options.worlds - failed} worlds as their truth has it, {failed} not")
     return 1 if failed else 0

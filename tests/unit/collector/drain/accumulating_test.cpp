@@ -1,6 +1,8 @@
 // Accumulating firmware keeps running while a poll reads its buffers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "collector/drain/drain.hpp"
 #include "tests/sim/macro_attachment.hpp"
 #include "tests/sim/ring_reading.hpp"
@@ -84,6 +86,41 @@ TEST_F(AccumulatingCore, that_begins_a_buffer_before_a_late_poll_was_not_reset) 
   }
   drain.close_account(false);
   EXPECT_TRUE(drain.losses().intervals().empty());
+}
+
+// A push without room in the log restarts the buffer and moves no index. Its count came with a poll at which words waited.
+TEST_F(AccumulatingCore, whose_push_had_no_room_while_words_waited_was_not_reset) {
+  LaunchesWithinAPoll card(
+      {.mode = device::Mode::accumulate, .zones = 60, .log_words = 3000});  // five frames
+  collect::Attachment attachment = attachment_of(card);
+  collect::Publisher publisher(shared_.segment, 0, card.format().generation);
+  const auto logs = collect::window_log_reader(card);
+  options_.bytes_per_risc = 4 * card.log_words();
+  collect::Drain drain(card, attachment, *logs, publisher, shared_.segment, options_);
+  const auto launch_and_poll = [&](int launches, int polls) {
+    for (int i = 0; i < launches; ++i) card.launch(MacroCard::Launch::plain);
+    for (int i = 0; i < polls; ++i) {
+      card.pass(200'000);
+      drain.sweep(card.now(), true);
+    }
+  };
+  const auto dropped = [&] { return card.load(MacroCard::kControlAddress + 4u * card.format().dropped); };
+  launch_and_poll(1, 4);
+  launch_and_poll(10, 1);  // two polls take this much
+  ASSERT_EQ(dropped(), 0u);
+  launch_and_poll(2, 10);
+  ASSERT_NE(dropped(), 0u);
+  EXPECT_EQ(drain.epochs(), 0u);
+  drain.close_account(false);
+  const auto lost = drain.losses().intervals();
+  const auto in_full_log = [&](const shm::LossRecord& gap) {
+    return std::any_of(lost.begin(), lost.end(), [&](const shm::LossRecord& full) {
+      return full.cause == shm::LossCause::dropped_on_card && full.risc == gap.risc &&
+             full.from_cycles <= gap.from_cycles && gap.to_cycles <= full.to_cycles;
+    });
+  };
+  EXPECT_FALSE(lost.empty());
+  EXPECT_TRUE(std::all_of(lost.begin(), lost.end(), in_full_log));
 }
 
 }  // namespace
