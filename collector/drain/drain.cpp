@@ -142,7 +142,10 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
     result = poll_and_reschedule(core, now_ns);
     if (budget_.limited()) {
       const uint64_t lines = reader_.transactions().round_trips - before;
-      has_lines ? budget_.pay(lines) : budget_.pay_poll(lines);
+      if (has_lines)
+        budget_.pay(lines);
+      else
+        budget_.pay_poll(lines);
     }
     if (result == Access::gone || dev_.firmware_changed) break;
   }
