@@ -43,9 +43,10 @@ card::Expected<FirmwareMode::L1Check> AccumulatingMode::check_l1(const ControlSa
     LaneState& lane = core.lanes[r];
     if (snap.host_end[r] > lane.cursor) continue;  // the frame that was pushed shows it
     // A push clears DEVICE_END and counts. In the middle of a launch a reset clears that of the lanes that have ended, and the
-    // launch may go on to push the others.
+    // launch may go on to push the others. A push under way has cleared it and not counted yet; its index may have moved before
+    // an earlier poll, and is not 0, as behind a reset: the host writes the index first, and it is read last.
     const bool cleared = snap.stored[r] < core.seen.stored[r] && snap.host_end[r] <= core.seen.host_end[r];
-    if (cleared && !pushed) return L1Check::reset;
+    if (cleared && !pushed && snap.host_end[r] == 0) return L1Check::reset;
     if (cleared || (pushed && lane.l1.unchecked && snap.stored[r] <= kFirstMarker)) {
       if (const Access a = take_tail(r); a != Access::ok) return card::failed(a);
       continue;

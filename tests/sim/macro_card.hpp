@@ -7,6 +7,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -97,6 +98,9 @@ class MacroCard : public card::FakeCard {
     catch_up(now_);
   }
 
+  // Called within each push of a lane: its index has moved, its DEVICE_END has not been cleared yet.
+  std::function<void()> in_push;
+
   // --- what is true
   uint64_t now() const { return now_; }
   const std::vector<MacroMarker>& markers() const { return markers_; }
@@ -127,6 +131,7 @@ class MacroCard : public card::FakeCard {
     for (const size_t m : cores_[core].owned[risc])
       if (markers_[m].visible_ns == 0) markers_[m].visible_ns = now_;
     cores_[core].owned[risc].clear();
+    if (in_push) in_push();
   }
   // `in_l1`: it can be read there until the buffer restarts.
   void recorded(uint32_t core, uint32_t risc, uint32_t type, uint32_t id, uint32_t host_id, uint64_t time,

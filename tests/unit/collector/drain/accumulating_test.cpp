@@ -23,9 +23,13 @@ class LaunchesWithinAPoll : public MacroCard {
   int launches_left = 0;
 };
 
-class AccumulatingCore : public RingReading, public testing::Test {
+// A ring of the test's own: what another one left in it would be read, too.
+struct AccumulatingRing {
+  RingReading::Shared ring;
+};
+class AccumulatingCore : AccumulatingRing, public RingReading, public testing::Test {
  protected:
-  AccumulatingCore() : RingReading(ring()) { options_.bytes_per_risc = 4 * MacroCard::kLogWords; }
+  AccumulatingCore() : RingReading(ring) { options_.bytes_per_risc = 4 * MacroCard::kLogWords; }
   void poll(collect::Drain& drain, int times) {
     for (int i = 0; i < times; ++i) {
       card_.pass(200'000);
@@ -34,10 +38,6 @@ class AccumulatingCore : public RingReading, public testing::Test {
   }
   uint32_t stored_by_brisc() const {
     return card_.load(MacroCard::kControlAddress + 4u * card_.format().device_end);
-  }
-  static Shared& ring() {
-    static Shared shared;
-    return shared;
   }
 
   LaunchesWithinAPoll card_{{4, device::Mode::accumulate, 60, false}};
@@ -121,6 +121,33 @@ TEST_F(AccumulatingCore, whose_push_had_no_room_while_words_waited_was_not_reset
   };
   EXPECT_FALSE(lost.empty());
   EXPECT_TRUE(std::all_of(lost.begin(), lost.end(), in_full_log));
+}
+
+// A push that lasts for some polls: its index moves with one of them, DEVICE_END is cleared with the next, the count comes last.
+TEST_F(AccumulatingCore, that_is_polled_within_a_push_was_not_reset) {
+  collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+  const auto logs = collect::window_log_reader(card_);
+  collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
+  unsigned pushes = 0;
+  card_.in_push = [&] {
+    ++pushes;
+    poll(drain, 2);
+  };
+  for (int i = 0; i < 8; ++i) {
+    card_.launch(MacroCard::Launch::plain);
+    poll(drain, 4);
+  }
+  card_.in_push = nullptr;
+  EXPECT_EQ(pushes, 4 * MacroCard::kRiscs);
+  EXPECT_EQ(drain.epochs(), 0u);
+  drain.close_account(false);
+  EXPECT_TRUE(drain.losses().intervals().empty());
+  read_ring(publisher);
+  std::vector<SimMarker> stored;
+  for (const MacroMarker& m : card_.markers()) stored.push_back(m.marker);
+  EXPECT_EQ(delivered_once(stored), "");
+  std::sort(stored.begin(), stored.end());
+  EXPECT_TRUE(missing_of(stored).empty());
 }
 
 }  // namespace
