@@ -31,7 +31,7 @@ def without():
 
 def too_little():
     """Polls within their deadline take more than 1 % of a link: this is stated, and they come on top of it."""
-    run = RunOf(["--cores", 4, "--programs", 40, "--pace"], ["--link-share", "1%"], quiet=False).end()
+    run = RunOf(["--cores", 4, "--programs", 40, "--pace", "--round-trip-ns", 1000], ["--link-share", "1%"], quiet=False).end()
     h.check("--link-share 1% is less than polls of" in run.err and "those come on top" in run.err, run.err)
     h.check(run.report["programs"] == 40, f"{run.report['programs']} programs of 40")
 
