@@ -6,6 +6,7 @@ reports   every report on a capture
 image     a directory of firmware memory (TTC_GOLDEN)
 stopped   an output that takes no more: the same exit code and sentence; a signal and a reader that goes away: it ends
 """
+import fcntl
 import gzip
 import os
 import re
@@ -124,10 +125,11 @@ def stopped():
         full.append((code, err))
     h.check(full[0][0] not in (0, -signal.SIGABRT) and len(set(full)) == 1, f"a full device: {full}")
     for threads in THREADS:
-        reader, writer = os.pipe()    # that is not emptied
+        reader, writer = os.pipe()    # that is not emptied, and holds a page
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
         process = h.start("ttexport", "--from", ttc, "--threads", threads, stdout=writer)
         # A signal before the pipe is full ends the exporter as it should, with 0.
-        h.wait_until(lambda full=writer: not select.select([], [full], [], 0)[1], "an exporter that waits in its write")
+        h.wait_until(lambda full=writer: not select.select([], [full], [], 0)[1], "an exporter that waits in its write", process)
         process.send_signal(signal.SIGTERM)
         os.close(reader)
         os.close(writer)
