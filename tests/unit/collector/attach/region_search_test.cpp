@@ -35,6 +35,13 @@ class Searching {
   void launch(unsigned times) {
     for (unsigned i = 0; i < times; ++i) card.launch(MacroCard::Launch::plain);
   }
+  // Until the size is known, or every count has been compared. Launches follow each poll.
+  void poll_until_found(uint64_t after_ns, unsigned launches = 0) {
+    while (found() == 0 && polls < kPollsOfOneRound) {
+      poll(after_ns);
+      launch(launches);
+    }
+  }
   uint32_t found() const { return size_.known() ? size_.bytes() : 0; }
 
   MacroCard card{{.log_words = 12 * kCount}};
@@ -51,7 +58,7 @@ class Searching {
 TEST(RegionSearch, of_a_core_that_rests_every_count_is_compared_once) {
   Searching s;
   s.launch(1);
-  while (s.found() == 0 && s.polls < kPollsOfOneRound) s.poll(kPollNs);
+  s.poll_until_found(kPollNs);
   EXPECT_EQ(s.found(), 48 * kCount);
   EXPECT_LE(s.polls, 1 + kComparisonsBefore + 1 + 1);
 }
@@ -59,7 +66,7 @@ TEST(RegionSearch, of_a_core_that_rests_every_count_is_compared_once) {
 TEST(RegionSearch, late_polls_of_a_core_that_rests_compare_every_count_once) {
   Searching s;
   s.launch(1);
-  while (s.found() == 0 && s.polls < kPollsOfOneRound) s.poll(kLateNs);
+  s.poll_until_found(kLateNs);
   EXPECT_EQ(s.found(), 48 * kCount);
   EXPECT_LE(s.polls, 1 + kComparisonsBefore + 1 + 1);
 }
@@ -72,8 +79,8 @@ TEST(RegionSearch, sizes_that_were_compared_behind_an_unseen_reset_are_compared_
   for (unsigned i = 0; i < 1 + kComparisonsBefore; ++i) s.poll(kPollNs);
   s.card.reset();
   s.launch(5);
-  while (s.found() == 0 && s.polls < kPollsOfOneRound)
-    s.poll(s.polls == 1 + kComparisonsBefore ? kLateNs : kPollNs);
+  s.poll(kLateNs);
+  s.poll_until_found(kPollNs);
   EXPECT_EQ(s.found(), 48 * kCount);
   EXPECT_LE(s.polls, 1 + kComparisonsBefore + 1 + 3);
 }
@@ -82,10 +89,7 @@ TEST(RegionSearch, sizes_that_were_compared_behind_an_unseen_reset_are_compared_
 TEST(RegionSearch, late_polls_of_a_core_that_runs_find_it_too) {
   Searching s;
   s.launch(1);
-  while (s.found() == 0 && s.polls < kPollsOfOneRound) {
-    s.poll(kLateNs);
-    s.launch(1);
-  }
+  s.poll_until_found(kLateNs, 1);
   EXPECT_EQ(s.found(), 48 * kCount);
   EXPECT_GT(s.polls, 2 * 4 * kComparisonsBefore);
 }
