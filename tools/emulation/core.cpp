@@ -194,7 +194,10 @@ class CoreOf : public EmulatedCore {
     finish();
     if (!kAccumulate) port_.launch_discarded();
   }
-  void finish() { riscs_[0]->finish_launch({zones_.dram_push().id, zones_.noc_flush().id}); }
+  void finish() {
+    riscs_[0]->finish_launch({zones_.dram_push().id, zones_.noc_flush().id});
+    if (kAccumulate) port_.launch_shown();
+  }
 
   // The RISC whose buffer is to overrun in this launch, or none.
   uint32_t draw_overrun() {

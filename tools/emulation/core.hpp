@@ -46,6 +46,8 @@ class CorePort {
   void launch_of_others(uint32_t host_id) { id_if_pushed_ = host_id; }
   void launch_discarded();
   void launch_over() { host_known_ = false; }
+  // Its markers stay in L1, and the control vector shows them from now on: polls before count as none.
+  void launch_shown();
   // Words recorded after the next push belong to the launch after this one.
   void launch_ends_with_push() { ends_with_push_ = true; }
   void trace_is(uint32_t trace_counter) { trace_counter_ = static_cast<uint16_t>(trace_counter); }
@@ -60,7 +62,7 @@ class CorePort {
     TruthRecord record;
     uint32_t word;     // of the RISC's buffer, where its last word is
     uint32_t strikes;  // of the host, when it was stored
-    uint64_t polls;    // of observers, likewise
+    uint64_t polls;    // of observers, when the control vector showed it
   };
   void emit(const Stored& stored);
   uint64_t now() const { return world_.clock_on(core_, world_.clock()); }

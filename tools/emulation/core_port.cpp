@@ -127,6 +127,10 @@ void CorePort::settle_unseen() {
   stored_.clear();
 }
 
+void CorePort::launch_shown() {
+  for (Stored& s : stored_) s.polls = world_.card().control_reads(core_.at);
+}
+
 void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b) {
   if (world_.card().lost()) return;  // nothing runs there any more
   last_recorded_[risc] = true_time_;

@@ -1,5 +1,6 @@
 // What an emulated Tensix core must share with a real one although it runs as part of a process.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "firmware_markers/frame.hpp"
 #include "tools/emulation/core.hpp"
@@ -58,6 +59,52 @@ TEST(EmulatedCore, what_a_reset_makes_it_push_of_a_launch_for_others_is_true) {
   }
   EXPECT_GT(pushed, 0u);
   EXPECT_GT(not_pushed, 0u);
+}
+
+// Accumulating firmware moves DEVICE_END when a launch ends. A process that loses the CPU within a launch lets many polls pass that
+// show none of its markers: a reset at the launch's end then destroys what no observer can have known.
+TEST(EmulatedCore, polls_within_a_launch_do_not_make_its_accumulated_markers_known) {
+  for (const bool polled_at_end : {false, true}) {
+    card::EmulatedCardOptions options;
+    options.name = "core-test-" + std::to_string(getpid());
+    options.virtual_time = true;
+    card::EmulatedCard card(options);
+    emulation::WorldOptions world_options;
+    world_options.layout = markers::layout_by_name("G4");
+    world_options.mode = device::Mode::accumulate;
+    emulation::TruthLog truth(""), unseen("");
+    emulation::World world(card, world_options, truth, &unseen);
+    const emulation::WorldCore& where = world.cores().front();
+    card.announce();
+    const auto observer = card::open_card("emu:" + options.name);
+    ASSERT_EQ(observer->aim(card::Window::control, where.at, where.control_address), card::Access::ok);
+    const auto poll = [&] {
+      uint64_t word = 0;
+      for (int i = 0; i < 16; ++i)
+        ASSERT_EQ(observer->copy(card::Window::control, where.control_address, {&word, 1}), card::Access::ok);
+    };
+    const emulation::ZoneCatalog zones(4);
+    const auto core = emulation::make_core(world, where, zones);
+    for (const auto act : {chip::Act::launch, chip::Act::kernel_start}) {
+      emulation::CoreStep step;
+      step.act = act;
+      core->play(step);
+    }
+    const uint64_t reads = card.control_reads(where.at);
+    poll();
+    ASSERT_EQ(card.control_reads(where.at), reads + 16) << "not counted: the test compares nothing";
+    for (const auto act : {chip::Act::kernel_end, chip::Act::fw_end, chip::Act::finish}) {
+      emulation::CoreStep step;
+      step.act = act;
+      core->play(step);
+    }
+    if (polled_at_end) poll();
+    core->settle_unseen();
+    world.host_reset(where);
+    core->settle_unseen();
+    ASSERT_GT(truth.count(), 3u);
+    EXPECT_EQ(unseen.count(), polled_at_end ? 0u : truth.count()) << "polled at its end: " << polled_at_end;
+  }
 }
 
 }  // namespace
