@@ -65,19 +65,25 @@ struct Cost {
   bool behind = false;                      // more is launched than fetched: the other numbers mean nothing
 };
 
+enum class Launches {
+  apart,    // each core at its own phase
+  at_once,  // all cores at the same moment, as the programs of a device are launched
+};
+
 struct Case {
   size_t cores;
   Rate rate;
   uint32_t charged_ns;
+  Launches launches = Launches::apart;
 };
 
 // Launches of all cores on the clock of the case.
 class Workload {
  public:
-  Workload(Rig& rig, uint32_t a_second, uint64_t begin)
-      : rig_(rig), period_(a_second ? 1'000'000'000 / a_second : 0), unseen_(rig.cores.size()) {
+  Workload(Rig& rig, const Case& c, uint64_t begin)
+      : rig_(rig), period_(c.rate.a_second ? 1'000'000'000 / c.rate.a_second : 0), unseen_(rig.cores.size()) {
     for (size_t core = 0; core < rig.cores.size(); ++core)
-      next_.push_back(begin + period_ * core / rig.cores.size());
+      next_.push_back(begin + (c.launches == Launches::apart ? period_ * core / rig.cores.size() : 0));
   }
 
   void run_until(uint64_t now) {
@@ -126,6 +132,16 @@ uint64_t cpu_clock_cost_ns() {
   return kCost;
 }
 
+// What a sweep takes: the collector's CPU time, and the charge of its round trips.
+uint64_t timed_sweep(Rig& rig, Look look, uint32_t charged_ns) {
+  const uint64_t trips = rig.observer->transactions().round_trips, begin = thread_cpu_ns();
+  if (rig.drain->sweep(rig.at_ns(), look == Look::sweep) != card::Access::ok)
+    std::puts("WRONG: the card refused"), std::exit(1);
+  const uint64_t spent = thread_cpu_ns() - begin;
+  return spent - std::min(spent, cpu_clock_cost_ns()) +
+         (rig.observer->transactions().round_trips - trips) * charged_ns;
+}
+
 struct Limits {
   size_t sweeps;
   uint32_t launches;  // of all cores
@@ -145,7 +161,7 @@ class Measurement {
 
   Cost look(Look look) {
     rig_.move_to(rig_.drain->next_due_ns());
-    Workload workload(rig_, case_.rate.a_second, rig_.at_ns());
+    Workload workload(rig_, case_, rig_.at_ns());
     settle(look, workload);
     Totals totals;
     std::vector<uint64_t> sweeps;
@@ -186,13 +202,9 @@ class Measurement {
     const uint64_t now = rig_.at_ns();
     workload.run_until(now);
     const card::Transactions before = rig_.observer->transactions();
-    const uint64_t begin = thread_cpu_ns();
-    if (rig_.drain->sweep(now, look == Look::sweep) != card::Access::ok)
-      std::puts("WRONG: the card refused"), std::exit(1);
-    const uint64_t spent = thread_cpu_ns() - begin;
+    const uint64_t took = timed_sweep(rig_, look, case_.charged_ns);
     const card::Transactions after = rig_.observer->transactions();
     const uint64_t trips = after.round_trips - before.round_trips;
-    const uint64_t took = spent - std::min(spent, cpu_clock_cost_ns()) + trips * case_.charged_ns;
     // The wall clock's loads every 10 ms belong to no core.
     totals.trips += trips - (after.register_loads - before.register_loads);
     totals.looking_ns += took;
@@ -242,15 +254,20 @@ struct Result {
   Cost sweep, schedule;
 };
 
-Result measure(const Chip& chip, const Case& c) {
+RigOptions rig_options(const Chip& chip, size_t cores) {
   RigOptions o;
   o.generation = chip.generation;
   o.arch = chip.arch;
   o.board = chip.board;
   o.unharvested = true;
-  o.cores = c.cores;
+  o.cores = cores;
   o.simulated = true;
   o.bytes_per_risc = 4 << 20;  // so long that no host has to read and reset in between
+  return o;
+}
+
+Result measure(const Chip& chip, const Case& c) {
+  const RigOptions o = rig_options(chip, c.cores);
   Rig rig(o);
   rig.warm_up(kZones, false);
   const uint64_t frames_before = rig.drain->frames();
@@ -311,6 +328,49 @@ std::vector<Result> measure(const Chip& chip) {
         print_row(results.back());
       }
   return results;
+}
+
+// A rate at which the drain is in sweeps, by its own schedule, for kLoadedShare of the time: found by the rates tried before.
+constexpr double kLoadedShare = 0.7;
+// The median sweep in which every core has one launch.
+double full_sweep_us(const Chip& chip, size_t cores, uint32_t charged_ns) {
+  Rig rig(rig_options(chip, cores));
+  rig.warm_up(kZones, false);
+  Samples times;
+  for (int i = 0; i < repetitions(40); ++i) {
+    rig.launch_all(kZones, false);
+    rig.move_to(rig.at_ns() + kSweepEveryNs);
+    times.add(timed_sweep(rig, Look::sweep, charged_ns));
+    rig.sweep_all();
+  }
+  return times.us(50);
+}
+
+void measure_loaded(const Chip& chip) {
+  result("%s, %s: the drain is in sweeps for %.0f %% of the time; how long launches take to readers",
+         chip.what, chip.generation, 100 * kLoadedShare);
+  result(
+      "    ns cores  launches at      a second  link  busy   sweep us  seen p50   p99 us  p99 in sweeps, "
+      "with a launch of each core");
+  for (const Launches launches : {Launches::apart, Launches::at_once})
+    for (const uint32_t charged : {500u, 1000u})
+      for (const size_t cores : chip.cores) {
+        if (cores < 8) continue;
+        const double line_share = charged / 1e9 * static_cast<double>(cores);
+        double a_second = kLoadedShare / line_share / 20;
+        Cost cost;
+        for (int i = 0; i < repetitions(5); ++i) {
+          cost =
+              measure(chip, {cores, {static_cast<uint32_t>(a_second), "", ""}, charged, launches}).schedule;
+          if (!cost.behind && std::abs(cost.looking - kLoadedShare) < 0.02) break;
+          a_second *= cost.behind ? 0.8 : kLoadedShare / cost.looking;
+        }
+        const double sweep_us = full_sweep_us(chip, cores, charged), in_sweeps = cost.seen_p99_us / sweep_us;
+        result(" %5u %5zu  %-11s %12.0f %4.0f%% %4.0f%% %10.0f %9.0f %8.0f %14.2f %s", charged, cores,
+               launches == Launches::apart ? "own phases" : "once", a_second, 100 * cost.link,
+               100 * cost.looking, sweep_us, cost.seen_p50_us, cost.seen_p99_us, in_sweeps,
+               judged(in_sweeps, "<=", 2).c_str());
+      }
 }
 
 // One panel: for every rate what was measured, its tail and the bound, over the cores.
@@ -381,11 +441,14 @@ Figure figure_of(const Chip& chip, const std::vector<Result>& results) {
 
 int main(int argc, char** argv) {
   std::string svg;
+  const bool loaded_only = argc == 2 && std::strcmp(argv[1], "--loaded") == 0;
   if (argc == 3 && std::strcmp(argv[1], "--svg") == 0) {
     svg = argv[2];
-  } else if (argc != 1) {
+  } else if (argc != 1 && !loaded_only) {
     std::fprintf(stderr,
-                 "usage: scaling_bench [--svg FILE]   (a table on stdout; the Blackhole figure in FILE)\n");
+                 "usage: scaling_bench [--svg FILE | --loaded]\n"
+                 "  tables on stdout; --svg: the Blackhole figure in FILE; --loaded: only the table of a "
+                 "loaded link\n");
     return 2;
   }
   print_machine("scaling_bench");
@@ -393,8 +456,13 @@ int main(int argc, char** argv) {
   Chip blackhole{
       "a Blackhole with all its 140 cores", "G4", "blackhole", "p150", {1, 8, 16, 32, 64, 100, 140}};
   if (once()) wormhole.cores = {1}, blackhole.cores = {1, 140};
-  measure(wormhole);
-  const std::vector<Result> results = measure(blackhole);
+  std::vector<Result> results;
+  if (!loaded_only) {
+    measure(wormhole);
+    results = measure(blackhole);
+  }
+  measure_loaded(wormhole);
+  measure_loaded(blackhole);
   if (svg.empty() || write_svg(svg, figure_of(blackhole, results))) return 0;
   std::fprintf(stderr, "scaling_bench: cannot write the figure to %s: %s; try another place\n", svg.c_str(),
                std::strerror(errno));
