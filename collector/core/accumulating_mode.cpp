@@ -48,7 +48,9 @@ card::Expected<FirmwareMode::L1Check> AccumulatingMode::check_l1(const ControlSa
     const bool cleared = snap.stored[r] < core.seen.stored[r] && snap.host_end[r] <= core.seen.host_end[r];
     if (cleared && !pushed && snap.host_end[r] == 0) return L1Check::reset;
     if (cleared || (pushed && lane.l1.unchecked && snap.stored[r] <= kFirstMarker)) {
-      if (const Access a = take_tail(r); a != Access::ok) return card::failed(a);
+      const auto taken = take_tail(r, snap);
+      if (!taken) return card::failed(taken.error());
+      if (!*taken) return L1Check::moved_on;
       continue;
     }
     if (!may_have_stored(r)) lane.l1.unchecked = false;
@@ -132,16 +134,25 @@ Access AccumulatingMode::keep_copies(uint64_t now_ns) {
 }
 
 // Delivers the words that stay in L1 after a host reset until the firmware begins again. Afterwards no marker that the lane stored
-// before the reset is missing but what an interval holds.
-Access AccumulatingMode::take_tail(uint32_t risc) {
+// before the reset is missing but what an interval holds. False: the lane was pushed since the sample, so that its buffer is behind
+// words which wait in the log. It is not taken then, as readers drop what is older than what they have.
+card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSample& since) {
   LaneState& lane = core.lanes[risc];
   const auto read = reader.buffer(core.tile, risc);
-  if (!read) return read.error();
+  if (!read) return card::failed(read.error());
   const std::span<const uint32_t> now(*read);
   const std::vector<uint32_t> copy = std::exchange(lane.l1.rest, {});
   const uint64_t canary = lane.l1.canary;
-  const auto content = holds_marker(now) ? ascending(now, ceiling().time) : std::span<const uint32_t>();
+  auto content = holds_marker(now) ? ascending(now, ceiling().time) : std::span<const uint32_t>();
   const uint64_t first = content.empty() ? 0 : first_marker_time(content);
+  const bool same_buffer = first == canary;
+  bool waits_in_log = false;
+  if (!same_buffer && !content.empty()) {
+    const auto indices = sample();
+    if (!indices) return card::failed(indices.error());
+    waits_in_log = indices->host_end[risc] != since.host_end[risc];
+  }
+  if (waits_in_log) content = {};
   const std::optional<Proof> follows = joins(risc, content);
   // The zones of a push are in BRISC's slots alone, until the next push takes them, or the first launch after a reset clears them.
   const uint64_t complete = known_until(risc);
@@ -152,20 +163,24 @@ Access AccumulatingMode::take_tail(uint32_t risc) {
   if (risc == 0)
     core.account.keep(
         risc, prove_push_zones({.no_push = core.seen.run_counter == 0, .slots_hold_it = of_last_push}));
-  const bool same_buffer = first == canary;
   if (canary != 0 && !same_buffer) publish_rest(risc, copy, lane.l1.joins);
   // If the buffer was restarted, what was stored behind the copy is gone.
   core.account.keep(risc, prove_l1_tail({.begins_with_canary = same_buffer, .nothing_before = canary == 0}));
   publish_rest(risc, {content.begin(), content.end()}, follows);
+  const bool unchecked = lane.l1.unchecked && waits_in_log;
   lane.l1.clear_known();
-  return Access::ok;
+  lane.l1.unchecked = unchecked;
+  return !waits_in_log;
 }
 
-// Takes the tails of the lanes that are not in `but`.
-Access AccumulatingMode::take_tails(uint32_t but) {
-  for (uint32_t r = 0; r < core.tile.riscs; ++r)
-    if (!(but >> r & 1) && may_have_stored(r))
-      if (const Access a = take_tail(r); a != Access::ok) return a;
+// Takes the tails of the lanes that are not in `pushed`; adds those that were pushed since the sample.
+Access AccumulatingMode::take_tails(const ControlSample& since, uint32_t& pushed) {
+  for (uint32_t r = 0; r < core.tile.riscs; ++r) {
+    if (pushed >> r & 1 || !may_have_stored(r)) continue;
+    const auto taken = take_tail(r, since);
+    if (!taken) return taken.error();
+    pushed |= uint32_t{!*taken} << r;
+  }
   return Access::ok;
 }
 
@@ -177,7 +192,7 @@ Access AccumulatingMode::take_at_reset(const ControlSample& snap, const Across& 
   }
   // The zones of the old epoch's last push were in slots that the new epoch may have cleared.
   if (pushed & 1) core.account.keep(0, prove_push_zones({.no_push = core.seen.run_counter == 0}));
-  if (const Access a = take_tails(pushed); a != Access::ok) return a;
+  if (const Access a = take_tails(snap, pushed); a != Access::ok) return a;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) core.across[r]->evidence.l1_shows_end = !(pushed >> r & 1);
   return Access::ok;
 }
@@ -185,7 +200,10 @@ Access AccumulatingMode::take_at_reset(const ControlSample& snap, const Across& 
 Access AccumulatingMode::take_rest() {
   core.l1_copy.kept_ns = 0;
   if (const Access a = keep_copies(~uint64_t{0}); a != Access::ok) return a;
-  return take_tails(0);
+  const auto now = sample();
+  if (!now) return now.error();
+  uint32_t pushed = 0;
+  return take_tails(*now, pushed);
 }
 
 void AccumulatingMode::publish_copies() {

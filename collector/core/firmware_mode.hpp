@@ -107,8 +107,8 @@ class AccumulatingMode : public L1Markers {
 
  private:
   card::Expected<L1Check> why_restarted(uint32_t risc, const ControlSample& snap);
-  card::Access take_tail(uint32_t risc);
-  card::Access take_tails(uint32_t but);
+  card::Expected<bool> take_tail(uint32_t risc, const ControlSample& since);
+  card::Access take_tails(const ControlSample& since, uint32_t& pushed);
 };
 
 // It is not known yet whether firmware accumulates.

@@ -10,7 +10,8 @@
 namespace ttc::sim {
 namespace {
 
-// Makes `launches_left` launches right before the first marker of BRISC's buffer is read.
+// Makes `launches_left` launches right before the first marker of BRISC's buffer is read, and `launches_at_buffer` before the whole
+// buffer is.
 class LaunchesWithinAPoll : public MacroCard {
  public:
   using MacroCard::MacroCard;
@@ -18,9 +19,12 @@ class LaunchesWithinAPoll : public MacroCard {
     const uint32_t first_marker = buffer_address() + 4 * device::kFirstCustomWord;
     if (window == card::Window::control && offset == (first_marker & (card::kWindowBytes - 1)))
       for (; launches_left > 0; --launches_left) launch(Launch::plain);
+    const bool whole = 2 * out.size() >= device::kBufferWords;
+    if (window == card::Window::control && whole && offset == (buffer_address() & (card::kWindowBytes - 1)))
+      for (; launches_at_buffer > 0; --launches_at_buffer) launch(Launch::plain);
     return MacroCard::copy(window, offset, out);
   }
-  int launches_left = 0;
+  int launches_left = 0, launches_at_buffer = 0;
 };
 
 // A ring of the test's own: what another one left in it would be read, too.
@@ -148,6 +152,32 @@ TEST_F(AccumulatingCore, that_is_polled_within_a_push_was_not_reset) {
   EXPECT_EQ(delivered_once(stored), "");
   std::sort(stored.begin(), stored.end());
   EXPECT_TRUE(missing_of(stored).empty());
+}
+
+// A host reset, and launches until the buffers are read, of which the last is in L1 and those before it are in the log: what L1 holds
+// must not come in front of that, since readers drop what is older than what they have.
+TEST_F(AccumulatingCore, that_pushes_until_its_buffers_are_read_behind_a_reset_keeps_what_it_pushed) {
+  collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+  const auto logs = collect::window_log_reader(card_);
+  collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
+  do {
+    card_.launch(MacroCard::Launch::plain);
+    poll(drain, 4);
+  } while (stored_by_brisc() <= device::kFirstCustomWord);
+  card_.reset();
+  const uint64_t reset_ns = card_.now();
+  card_.launches_at_buffer = 5;
+  poll(drain, 8);
+  ASSERT_EQ(card_.launches_at_buffer, 0);
+  drain.close_account(false);
+  read_ring(publisher);
+  std::vector<SimMarker> stored;
+  for (const MacroMarker& m : card_.markers()) stored.push_back(m.marker);
+  EXPECT_EQ(delivered_once(stored), "");
+  std::sort(stored.begin(), stored.end());
+  for (const SimMarker& m : missing_of(stored))
+    ADD_FAILURE() << (m.time > reset_ns ? "pushed behind the reset" : "copied before the reset")
+                  << " and missing: " << text(m);
 }
 
 }  // namespace
