@@ -21,6 +21,7 @@ constexpr size_t kLongRun = 150;           // samples
 constexpr size_t kSettled = 20;            // samples of an open run whose pace is compared
 constexpr size_t kLeastBesideShifts = 24;  // samples of a core
 constexpr double kLittleShare = 4;         // of a read's width
+constexpr double kPaceRoom = 1e-6;         // of a pace: how far two that are one may be apart
 constexpr double kHiddenShare = 2;  // likewise: a line passes the reads on both sides, by one width each
 constexpr double kShorterThanAStepNs = 1.1e6;  // a PLL step stays for 1 ms, and reads are up to 1.06 apart
 constexpr size_t kBrief = 14;                  // samples from core to core
@@ -118,28 +119,39 @@ void ClockEstimator::learn() {
 // that do not show between reads.
 void ClockEstimator::find_shifts() {
   std::optional<Straight> before;
+  size_t run_before = 0;
   for (size_t r = 0; r < runs_.size(); ++r) {
     const auto part = straight_part(r);
     if (!part) continue;
     const bool settled = !runs_[r].open || part->last - part->first >= kSettled;
     if (before && !runs_[r].compared && !runs_[r].gap_before && settled) {
       runs_[r].compared = true;
-      if (part->first - before->last <= kBrief &&
-          (little_apart(*before, *part) || within_an_interval(r, *before, *part)))
+      if (brief_between(*before, r, *part) && (little_apart(sure_part(run_before), sure_part(r)) ||
+                                               within_an_interval(run_before, *before, r, *part)))
         note_shift(middle_of(sample(part->first).best));
     }
     before = part;
+    run_before = r;
   }
+}
+
+// Where a read was made amid a disturbance, lines may explain it with what is behind: that is a run of its own until enough
+// reads contradict it, and the lines of the next one explain all of its reads but the first.
+bool ClockEstimator::brief_between(const Straight& before, size_t r, const Straight& after) {
+  Run& run = runs_[r];
+  if (!run.reach_known && run.last >= run.first + kFewestOfCore) find_reach(run);
+  const size_t earlier = run.reach_known ? run.first - std::min(run.reaches_back, run.first) : 0;
+  return after.first <= before.last + kBrief + earlier;
 }
 
 // The lines of a run and those of the one before explain every read, at one frequency: what was between two reads so near each
 // other is over sooner than a PLL step.
-bool ClockEstimator::within_an_interval(size_t r, const Straight& before, const Straight& after) {
-  if (r == 0 || runs_[r - 1].first > before.last || runs_[r - 1].last < before.last) return false;
-  Run& run = runs_[r];
-  if (!run.reach_known && run.last >= run.first + kFewestOfCore) find_reach(run);
-  const size_t last = runs_[r - 1].last;
-  if (!run.reach_known || run.reaches_back > last + 1 || last + 1 > newest()) return false;
+bool ClockEstimator::within_an_interval(size_t run_before, const Straight& before, size_t r,
+                                        const Straight& after) const {
+  const Run& run = runs_[r];
+  const size_t last = runs_[run_before].last;
+  if (last < before.last || !run.reach_known || run.reaches_back > last + 1 || last + 1 > newest())
+    return false;
   const size_t h = half_window();
   size_t left = last;
   const size_t first = std::max(before.first, before.last - std::min(before.last, h));
@@ -151,26 +163,45 @@ bool ClockEstimator::within_an_interval(size_t r, const Straight& before, const 
   return a.low <= b.high && b.low <= a.high && a.high - a.low <= most && b.high - b.low <= most;
 }
 
+// The samples of a run that are surely between two steps: those of its core and the ones beside it.
+ClockEstimator::Straight ClockEstimator::sure_part(size_t run) const {
+  return {std::max(runs_[run].sure_first, base_), runs_[run].sure_last};
+}
+
+// A disturbance that left the frequency as it was has one pace on both sides. A few reads leave many paces, and lines of all of
+// them would meet anywhere.
 bool ClockEstimator::little_apart(const Straight& before, const Straight& after) const {
   const size_t h = half_window(), at = after.first;
-  const LineFamily a =
-      family(std::max(before.first, before.last - std::min(before.last, h)), before.last, at, at);
-  const LineFamily b = family(at, std::min(after.last, at + h), at, at);
+  const size_t first = std::max(before.first, before.last - std::min(before.last, h)),
+               last = std::min(after.last, at + h);
+  const LineFamily a = family(first, before.last, at, at), b = family(at, last, at, at);
   if (a.empty() || b.empty()) return true;
-  const auto sa = a.slopes(), sb = b.slopes(), va = a.values_at(0), vb = b.values_at(0);
-  const double apart_ns = std::max({va.low - vb.high, vb.low - va.high, 0.0});
-  return sa.low <= sb.high && sb.low <= sa.high && apart_ns <= kLittleShare * usual_width_ns();
+  const auto sa = a.slopes(), sb = b.slopes();
+  if (sa.low > sb.high || sb.low > sa.high) return false;
+  const Range both{std::max(sa.low, sb.low) * (1 - kPaceRoom), std::min(sa.high, sb.high) * (1 + kPaceRoom)};
+  const LineFamily a_of_both = family(first, before.last, at, at, both),
+                   b_of_both = family(at, last, at, at, both);
+  if (a_of_both.empty() || b_of_both.empty()) return true;
+  const auto va = a_of_both.values_at(0), vb = b_of_both.values_at(0);
+  return std::max(va.low - vb.high, vb.low - va.high) <= kLittleShare * usual_width_ns();
 }
 
 void ClockEstimator::note_shift(HostTime at) {
-  if (last_shift_ == 0 || at > last_shift_ + kShiftsForNs * kHostTicksPerNs) first_shift_ = at;
-  last_shift_ = at;
+  if (shifts_.empty() || at > shifts_.back().last + kShiftsForNs * kHostTicksPerNs)
+    shifts_.push_back({at, at});
+  shifts_.back().last = at;
+}
+
+void ClockEstimator::forget_shifts(HostTime before) {
+  while (!shifts_.empty() && shifts_.front().last + kShiftsForNs * kHostTicksPerNs < before)
+    shifts_.pop_front();
 }
 
 bool ClockEstimator::shifts_near(size_t i) const {
   const HostTime at = middle_of(sample(i).best);
-  return last_shift_ != 0 && at + kShiftsBeforeNs * kHostTicksPerNs > first_shift_ &&
-         at < last_shift_ + kShiftsForNs * kHostTicksPerNs;
+  return std::any_of(shifts_.begin(), shifts_.end(), [at](const Shifts& s) {
+    return at + kShiftsBeforeNs * kHostTicksPerNs > s.first && at < s.last + kShiftsForNs * kHostTicksPerNs;
+  });
 }
 
 std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {

@@ -305,6 +305,7 @@ void ClockEstimator::forget() {
     ++base_;
   }
   while (runs_.size() > 1 && !runs_.front().open && runs_.front().last < base_) runs_.pop_front();
+  forget_shifts(middle_of(samples_.front().best));
 }
 
 }  // namespace ttc::collect

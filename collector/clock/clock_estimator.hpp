@@ -77,6 +77,8 @@ class ClockEstimator {
   uint32_t era() const { return era_; }
   // The frequency of the last steady run; 0 before one is known.
   double hz() const { return hz_; }
+  // Whether frequencies are taken for multiples of the PLL's (PllGrid).
+  bool grid_relied_on() const { return grid_.relied_on(); }
   // When a run last broke; 0: never.
   HostTime last_moved() const { return last_moved_; }
   // A frequency that stays for less is not relied on: a run is that long at least.
@@ -173,7 +175,10 @@ class ClockEstimator {
   bool on_grid(size_t run);
   void find_shifts();
   void note_shift(HostTime at);
-  bool within_an_interval(size_t run, const Straight& before, const Straight& after);
+  void forget_shifts(HostTime before);
+  bool brief_between(const Straight& before, size_t run, const Straight& after);
+  bool within_an_interval(size_t run_before, const Straight& before, size_t run, const Straight& after) const;
+  Straight sure_part(size_t run) const;
   bool little_apart(const Straight& before, const Straight& after) const;
   bool shifts_near(size_t i) const;
   void learn();
@@ -272,7 +277,12 @@ class ClockEstimator {
   std::vector<Step> steps_;
   Stats stats_;
   double hz_ = 0;
-  HostTime last_moved_ = 0, first_shift_ = 0, last_shift_ = 0;
+  HostTime last_moved_ = 0;
+  // The first and the last of small disturbances that were found at most kShiftsForNs apart; with later ones begins another entry.
+  struct Shifts {
+    HostTime first, last;
+  };
+  std::deque<Shifts> shifts_;
 };
 
 }  // namespace ttc::collect

@@ -55,6 +55,22 @@ def lateness(directory):
     return facts
 
 
+def database_has_bounds(directory):
+    """The database of a fleet's report has each lateness with the bound that the report has."""
+    path = os.path.join(directory, "report.sqlite")
+    code, text, err = h.run("ttfleet", "report", directory, "--json", "-o", path)
+    h.check(code == 0, err)
+    facts = json.loads(text)
+    rows = sqlite3.connect(path)
+    held = {number: late for number, *late in rows.execute("SELECT number, late_ns, late_bound_ns FROM held_steps")}
+    h.check(facts["largest_steps"] and len(held) == facts["steps_held_up"], f"{len(held)} held steps of {facts['steps_held_up']}")
+    h.check(any(bound is not None for _, bound in held.values()), f"no step has a bound: {held}")
+    for step in facts["largest_steps"]:
+        h.check(held[step["step"]] == [step["late_ns"], step["late_bound_ns"]], f"{step}, and in the database {held[step['step']]}")
+    named = rows.execute("SELECT mean_late_ns, mean_late_bound_ns FROM stragglers").fetchall()
+    h.check(named == [(s["mean_late_ns"], s["mean_late_bound_ns"]) for s in facts["stragglers"]], f"{named}, and {facts['stragglers']}")
+
+
 def judge(names, runs, least):
     facts = lateness(os.path.dirname(runs[0][0]))
     h.check(not any(op["collective"] for op in facts["ops"]), f"{facts['ops']}")
@@ -76,6 +92,7 @@ def judge(names, runs, least):
         true = steps[step["step"]][names.index(step["rank"])]
         h.check(abs(step["late_ns"] - true) <= step["late_bound_ns"] + slack, f"{step}, and in truth {true}")
     h.check(held, f"{facts['largest_steps']}")
+    database_has_bounds(os.path.dirname(runs[0][0]))
     print(f"mean lateness of {known} of {len(steps)} steps: {[(round(c['mean_late_ns']), c['mean_late_bound_ns'], c['shares_rank']) for c in facts['cards_by_lateness']]} ns, "
           f"in truth {[round(t) for t in truth]}; of {facts['steps_held_up']} steps held up {facts['steps_held_up_within_bounds']} within the bounds")
     return facts

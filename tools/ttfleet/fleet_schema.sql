@@ -1,5 +1,6 @@
--- Version 1 of the schema (PRAGMA user_version); docs/fleet.md explains it. `_ns` is CLOCK_MONOTONIC_RAW of the rank's host; `common_` is
--- that of rank 0's host, null where the relation is not known; `common_bound_ns` is the device's bound and the clock's together.
+-- Version 2 of the schema (PRAGMA user_version); docs/fleet.md explains it. `_ns` is CLOCK_MONOTONIC_RAW of the rank's host; `common_` is
+-- that of rank 0's host, null where the relation is not known; `common_bound_ns` is the device's bound and the clock's together. The true
+-- lateness is within `late_bound_ns` of `late_ns`, and within `mean_late_bound_ns` of `mean_late_ns`; null: not known.
 CREATE TABLE ranks(
   id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, job TEXT NOT NULL, host TEXT NOT NULL, rank INTEGER NOT NULL, name TEXT NOT NULL,
   rows INTEGER NOT NULL, missing INTEGER NOT NULL, declared_lost INTEGER NOT NULL);
@@ -18,10 +19,10 @@ CREATE TABLE telemetry(
 CREATE TABLE op_names(op INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE held_steps(
   number INTEGER NOT NULL, replay INTEGER, ns INTEGER NOT NULL, common_end_ns INTEGER, rank INTEGER NOT NULL, chip INTEGER NOT NULL,
-  late_ns INTEGER NOT NULL, op INTEGER NOT NULL, in_gap INTEGER NOT NULL, x INTEGER, y INTEGER, p_value REAL);
+  late_ns INTEGER NOT NULL, late_bound_ns INTEGER, op INTEGER NOT NULL, in_gap INTEGER NOT NULL, x INTEGER, y INTEGER, p_value REAL);
 CREATE TABLE stragglers(
-  rank INTEGER NOT NULL, chip INTEGER, steps INTEGER NOT NULL, late_steps INTEGER, mean_late_ns REAL NOT NULL, op TEXT NOT NULL,
-  in_gaps INTEGER NOT NULL, x INTEGER, y INTEGER, p_value REAL NOT NULL);
+  rank INTEGER NOT NULL, chip INTEGER, steps INTEGER NOT NULL, late_steps INTEGER, mean_late_ns REAL NOT NULL, mean_late_bound_ns INTEGER,
+  op TEXT NOT NULL, in_gaps INTEGER NOT NULL, x INTEGER, y INTEGER, p_value REAL NOT NULL);
 CREATE VIEW op AS
   SELECT r.name AS rank_name, r.host, coalesce(n.name, 'op ' || o.host_id) AS op_name, o.*
   FROM ops o JOIN ranks r ON r.id = o.rank LEFT JOIN op_names n ON n.op = o.op;

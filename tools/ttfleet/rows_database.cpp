@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "collector/program/pending_file.hpp"
+#include "tools/fleet/judge/late_bound.hpp"
 #include "tools/pipeline/output.hpp"
 #include "tools/sql/database.hpp"
 
@@ -24,6 +25,11 @@ constexpr int64_t kApplication = 0x74746366;  // "ttcf"
 constexpr uint8_t kOfDeviceAlone = 255;
 constexpr uint32_t kCommitRows = 1 << 20;
 
+template <class T>
+Statement& add_known(Statement& to, const std::optional<T>& value) {
+  return value ? to.add(*value) : to.add_null();
+}
+
 }  // namespace
 
 struct RowsDatabase::Tables {
@@ -32,14 +38,15 @@ struct RowsDatabase::Tables {
     guarded([&] {
       database.emplace(pending.name(), Database::Use::create);
       database->run("PRAGMA application_id = " + std::to_string(kApplication) +
-                    "; PRAGMA user_version = 1; BEGIN");
+                    "; PRAGMA user_version = 2; BEGIN");
       database->run(embedded::fleet_schema_sql);
       ops.emplace(
           database->prepare("INSERT INTO ops VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
       losses.emplace(database->prepare("INSERT INTO losses VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
       clocks.emplace(database->prepare("INSERT INTO clocks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"));
       telemetry.emplace(database->prepare("INSERT INTO telemetry VALUES(?, ?, ?, ?, ?, ?)"));
-      steps.emplace(database->prepare("INSERT INTO held_steps VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+      steps.emplace(
+          database->prepare("INSERT INTO held_steps VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
     });
   }
   template <class Do>
@@ -138,9 +145,10 @@ void RowsDatabase::add(const Stragglers::Step& step) {
   t.guarded([&] {
     t.steps->add(static_cast<int64_t>(step.number)).add_unless(step.replay == 0, step.replay).add(step.ns);
     t.steps->add_unless(step.end_common_ns == 0, static_cast<int64_t>(step.end_common_ns));
-    t.steps->add(step.by.rank + 1).add(step.by.chip).add(step.late_ns).add(static_cast<int64_t>(step.op));
+    t.steps->add(step.by.rank + 1).add(step.by.chip).add(step.late_ns);
+    add_known(*t.steps, written_bound_ns(step.late_bound_ns)).add(static_cast<int64_t>(step.op));
     t.steps->add(step.in_gap ? 1 : 0).add(step.most_x).add(step.most_y);
-    step.p_value ? t.steps->add(*step.p_value).run() : t.steps->add_null().run();
+    add_known(*t.steps, step.p_value).run();
     t.count_row();
   });
 }
@@ -161,14 +169,15 @@ void RowsDatabase::commit(const JobReport& report) {
           .add(std::string_view(r.who.host));
       rank.add(r.who.rank).add(std::string_view(name)).add(rows).add(missing).add(declared).run();
     }
-    Statement straggler = t.database->prepare("INSERT INTO stragglers VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    Statement straggler =
+        t.database->prepare("INSERT INTO stragglers VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     for (const Straggler& s : report.stragglers().named()) {
       const std::string op = report.op_name(s.op);
       straggler.add(s.card.rank + 1)
           .add_unless(s.whole_rank, s.card.chip)
           .add(s.steps)
           .add_unless(s.whole_rank, s.late_steps);
-      straggler.add(s.late_ns)
+      add_known(straggler.add(s.late_ns), written_bound_ns(s.late_bound_ns))
           .add(std::string_view(op))
           .add(s.in_gaps ? 1 : 0)
           .add(s.most_x)

@@ -1,5 +1,6 @@
 // How far a card's time over consecutive ops can be from the true one, by the bounds of its single times. Pure.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -37,5 +38,10 @@ class LateBound {
   double ns_ = 0;
   bool unknown_ = false;
 };
+
+// As it is written beside a lateness, which is rounded to a nanosecond.
+inline std::optional<int64_t> written_bound_ns(const std::optional<double>& ns) {
+  return ns ? std::optional(static_cast<int64_t>(std::ceil(*ns)) + 1) : std::nullopt;
+}
 
 }  // namespace ttc::fleet

@@ -1,11 +1,11 @@
 #include "tools/fleet/judge/straggler_report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <numeric>
 
 #include "collector/program/printable.hpp"
+#include "tools/fleet/judge/late_bound.hpp"
 #include "tools/report/text/time_bounds.hpp"
 
 namespace ttc::fleet {
@@ -24,7 +24,8 @@ unsigned long long whole(const JobReport::Json& j) {
 
 // Rounded up, so that it holds.
 JobReport::Json bound_or_null(const std::optional<double>& ns) {
-  return ns ? JobReport::Json(static_cast<uint64_t>(std::ceil(*ns)) + 1) : JobReport::Json();
+  const auto written = written_bound_ns(ns);
+  return written ? JobReport::Json(*written) : JobReport::Json();
 }
 
 // " ± 1.3 us"; empty: not known.

@@ -358,12 +358,14 @@ TEST(ClockWorlds, a_pace_that_wanders_with_a_known_crystal_stays_within_its_boun
   }
 }
 
-// A read a millisecond of a world of droops.
-ClockMap map_of_droops(const MovingWorld& truth, HostTime end, uint64_t seed, bool timer) {
+// A read a millisecond.
+ClockMap map_of(const MovingWorld& truth, HostTime end, uint64_t seed, bool timer, bool offline = false) {
   LinkOptions one;
   one.reads = 1;
   Link link(one, seed + 1);
-  collect::ClockEstimator estimator{ClockRules{}};
+  ClockRules rules;
+  rules.offline = offline;
+  collect::ClockEstimator estimator(rules);
   std::vector<ClockRead> burst;
   HostTime timer_due = truth.begin();
   for (HostTime at = truth.begin(); at < end;
@@ -387,7 +389,7 @@ TEST(ClockWorlds, a_droop_between_two_reads_of_a_core_stays_within_the_bound) {
   const uint64_t seed = 41000719;
   MotionMaker maker(Motion::droops, 5, seed);
   const MovingWorld truth = maker.make();
-  const ClockMap map = map_of_droops(truth, maker.end(), seed, true);
+  const ClockMap map = map_of(truth, maker.end(), seed, true);
   for (HostTime t = truth.begin() + kSecond * 17 / 10; t < truth.begin() + kSecond * 175 / 100; t += 16'000) {
     const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
     ASSERT_LE(c.host > t ? c.host - t : t - c.host, c.quality.bound)
@@ -400,7 +402,7 @@ TEST(ClockWorlds, durations_hold_across_a_droop_that_hides_after_large_ones) {
   for (const auto& [seed, timer] : {std::pair<uint64_t, bool>{31500431, true}, {41000035, false}}) {
     MotionMaker maker(Motion::droops, 5, seed);
     const MovingWorld truth = maker.make();
-    const ClockMap map = map_of_droops(truth, maker.end(), seed, timer);
+    const ClockMap map = map_of(truth, maker.end(), seed, timer);
     for (HostTime t = truth.begin() + kSecond / 2; t < truth.begin() + kSecond * 55 / 100; t += 160'000) {
       const HostTime end = t + 16 * 970'000;
       const auto d = map.difference(truth.cycles(t) & kMarkerMask, truth.cycles(end) & kMarkerMask, end);
@@ -408,6 +410,62 @@ TEST(ClockWorlds, durations_hold_across_a_droop_that_hides_after_large_ones) {
       ASSERT_LE(static_cast<uint64_t>(std::abs(off)), d.bound) << "seed " << seed;
     }
   }
+}
+
+// One droop that shows; small ones after it, one in 0.4 s; and another that shows when the ten seconds after the first are over.
+void expect_bounds_after_droops(uint64_t seed, bool offline, double seconds) {
+  Dice dice(seed);
+  const HostTime begin = kSecond * (1 + dice.below(1000));
+  MovingWorld truth(begin, dice.below(1'000'000'000), 1 + dice.between(-200e-6, 200e-6));
+  constexpr double kHz = 1e9, kLow = 0.9e9;
+  const auto droop = [&](double at_s, double off_ns) {
+    const HostTime at = begin + static_cast<HostTime>(at_s * 16e9);
+    truth.change(at, kLow);
+    truth.change(at + static_cast<HostTime>(16 * off_ns * kHz / (kHz - kLow)), kHz);
+  };
+  truth.change(begin, kHz);
+  droop(1, 2500);
+  for (double at_s = 1.5; at_s < 10.9; at_s += 0.4) droop(at_s, dice.between(50, 80));
+  droop(11.05, 2500);
+  const HostTime end = begin + static_cast<HostTime>(seconds * 16e9);
+  const ClockMap map = map_of(truth, end, seed, false, offline);
+  for (int i = 0; i < 40000; ++i) {
+    const HostTime t = begin + dice.seconds(0.9, seconds - 0.1);
+    const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
+    ASSERT_LE(c.host > t ? c.host - t : t - c.host, c.quality.bound)
+        << "seed " << seed << (offline ? ", all reads at once" : "") << ", s "
+        << static_cast<double>(t - begin) / 16e9;
+  }
+}
+
+// What may be hidden after the first one is as true when the second one begins ten seconds of its own.
+TEST(ClockWorlds, droops_hide_after_each_that_shows) {
+  const uint64_t first = first_seed(1224);
+  for (uint64_t seed = first; seed < first + count_of(40, 1); ++seed)
+    for (const bool offline : {false, true}) expect_bounds_after_droops(seed, offline, 12);
+}
+
+// The read amid the droop begins a run that lasts until enough reads contradict it.
+TEST(ClockWorlds, a_droop_amid_a_read_shows) {
+  expect_bounds_after_droops(1220, false, 3);
+}
+
+// A PLL step that came back after a millisecond, between two short cores: their few reads leave many paces, but only one that
+// both can have, and by that the counter is farther off than a droop leaves it. Nothing hides beside a PLL step.
+TEST(ClockWorlds, a_pll_step_and_back_between_short_cores_is_no_droop) {
+  const uint64_t seed = 20251101;
+  MotionMaker maker(Motion::pll, 5, seed);
+  const MovingWorld truth = maker.make();
+  const ClockMap map = map_of(truth, maker.end(), seed, false);
+  std::vector<uint64_t> bounds;
+  for (HostTime t = truth.begin() + kSecond * 3; t < truth.begin() + kSecond * 48 / 10; t += 160'000) {
+    const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
+    ASSERT_LE(c.host > t ? c.host - t : t - c.host, c.quality.bound)
+        << "s " << static_cast<double>(t - truth.begin()) / 16e9;
+    bounds.push_back(c.quality.bound);
+  }
+  std::sort(bounds.begin(), bounds.end());
+  EXPECT_LE(bounds[bounds.size() / 2], 800 * 16U);
 }
 
 // The frequency moves as newer firmware moves it, and otherwise; a read a millisecond.
