@@ -73,6 +73,9 @@ std::span<const MarkerHostTime> HostTimes::convert(uint8_t x, uint8_t y, uint64_
   const auto map = maps_.find(domain == domains_.end() ? 0 : domain->second);
   if (map == maps_.end()) {
     without_bound_ += marker_times.size();
+    // Beside tiles with host times 0 would be one, too: that of the host's start. When the words were read is near it.
+    if (known())
+      for (MarkerHostTime& time : converted_) time.at = read_time_ns * kHostTicksPerNs;
     return converted_;
   }
   const collect::ClockHead& head = map->second.head();

@@ -40,7 +40,8 @@ class HostTimes {
   // The next chunk whose markers the model's final segments cover, or any when `all`. Empty: none.
   std::vector<uint64_t> next_ready(bool all);
 
-  // Converts a tile's markers, read at `read_time_ns`. Valid until the next call.
+  // Converts a tile's markers, read at `read_time_ns`: the time of those whose tile has no clock, where others have one. Valid until the
+  // next call.
   std::span<const MarkerHostTime> convert(uint8_t x, uint8_t y, uint64_t read_time_ns,
                                           std::span<const uint64_t> marker_times);
 
