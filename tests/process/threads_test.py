@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Compares the output of programs with several threads to that with one, byte for byte. Usage: threads_test.py exports|reports|image|stopped
+"""Compares the output of programs with several threads to that with one, byte for byte. Usage: threads_test.py exports|damaged|reports|image|stopped
 
-exports   every format that is written, of a capture with losses, data and dispatch cores; 1 to 5 threads, filters, gzip, several sources
+exports   every format that is written, of a capture with losses, data and dispatch cores; 1 to 8 threads, filters, gzip, several sources
+damaged   a capture with a byte that is another one, and one that is cut: the same output, sentences and exit code
 reports   every report on a capture
 image     a directory of firmware memory (TTC_GOLDEN)
-stopped   an output that takes no more: the same exit code and sentence; a signal and a reader that goes away: it ends
+stopped   an output that takes no more: the same exit code and sentence; a signal and a reader that goes away: it ends; a kill: no file
 """
 import fcntl
 import gzip
@@ -18,7 +19,9 @@ import harness as h
 from run_of import RunOf
 
 SERVED = {"tracy", "prometheus"}
-THREADS = (1, 2, 3, 5)
+THREADS = (1, 2, 3, 8)
+# Formats whose text is made by several threads.
+SHARED = ("device-csv", "chrome", "perfetto")
 
 
 def capture(programs=150, *card):
@@ -48,14 +51,14 @@ def outcome(*command, output):
     return code, err.replace(output, "OUT"), out, content
 
 
-def same_for_all(what, output, *command, of=lambda content: content, may_be_empty=False):
+def same_for_all(what, output, *command, of=lambda content: content, may_be_empty=False, expected=0):
     first = None
     for threads in THREADS:
         code, err, out, content = outcome(*command, "--threads", threads, output=output)
         result = (code, err, out, of(content))
         if first is None:
             first = result
-            h.check(code == 0 and (content or out or may_be_empty), f"{what}: ended with {code} and {len(content)} bytes: {err}")
+            h.check(code == expected and (content or out or may_be_empty), f"{what}: ended with {code} and {len(content)} bytes: {err}")
         h.check(result == first, f"{what}: {threads} threads differ: exit code {code} and {first[0]}, {len(content)} bytes, {err} and {first[1]}")
     return first[3]
 
@@ -89,8 +92,28 @@ def exports():
             "redacted": ("--format", "chrome", "--redact"),
     }.items():
         same_for_all(what, output, "ttexport", "--from", ttc, *arguments, "-o", output)
-    same_for_all("gzip", output, "ttexport", "--from", ttc, "--gzip", "-o", output, of=gzip.decompress)
+    for kind in SHARED:
+        command = ("ttexport", "--from", other, "--format", kind, "-o", output)
+        plain = same_for_all(kind, output, *command)
+        zipped = same_for_all(kind + ", gzip", output, *command, "--gzip")
+        h.check(gzip.decompress(zipped) == plain, f"{kind}: the gzip stream holds something else")
     same_for_all("standard output", output, "ttexport", "--from", ttc)
+
+
+def damaged():
+    ttc = capture(300, "--pace")
+    with open(ttc, "rb") as file:
+        whole = file.read()
+    changed, cut = h.work("changed.ttc"), h.work("cut.ttc")
+    with open(changed, "wb") as file:
+        middle = len(whole) // 2
+        file.write(whole[:middle] + bytes([whole[middle] ^ 0x10]) + whole[middle + 1:])
+    with open(cut, "wb") as file:
+        file.write(whole[:len(whole) * 2 // 3])
+    output = h.work("out")
+    for kind in SHARED:
+        for source in (changed, cut):
+            same_for_all(f"{kind} of {os.path.basename(source)}", output, "ttexport", "--from", source, "--format", kind, "-o", output, expected=4)
 
 
 def reports():
@@ -119,11 +142,13 @@ def image():
 
 def stopped():
     ttc = capture(300)
-    full = []
-    for threads in THREADS:
-        code, _, err = h.run("ttexport", "--from", ttc, "-o", "/dev/full", "--threads", threads)
-        full.append((code, err))
-    h.check(full[0][0] not in (0, -signal.SIGABRT) and len(set(full)) == 1, f"a full device: {full}")
+    for kind in SHARED:
+        for packed in ((), ("--gzip",)):
+            full = []
+            for threads in THREADS:
+                code, _, err = h.run("ttexport", "--from", ttc, "--format", kind, *packed, "-o", "/dev/full", "--threads", threads)
+                full.append((code, err))
+            h.check(full[0][0] == 5 and full[0][1].count("\n") == 1 and len(set(full)) == 1, f"{kind} {packed}, a full device: {full}")
     for threads in THREADS:
         reader, writer = os.pipe()    # that is not emptied, and holds a page
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
@@ -135,8 +160,37 @@ def stopped():
         os.close(writer)
         code, _, _ = h.finish(process)
         h.check(code != 0, f"{threads} threads: ended with {code} although its reader had gone")
+    for kind in SHARED:
+        killed(ttc, kind)
+
+
+def has_written(process, least):
+    """Whether it has passed so many bytes to write(), or has ended."""
+    try:
+        with open(f"/proc/{process.pid}/io") as file:
+            return process.poll() is not None or int(re.search(r"wchar: (\d+)", file.read()).group(1)) >= least
+    except OSError:    # it ends
+        return True
+
+
+def killed(ttc, kind):
+    """A kill in the middle of the output leaves the file that was there, or nothing."""
+    whole, output = h.work("whole"), h.work("killed")
+    code, _, err = h.run("ttexport", "--from", ttc, "--format", kind, "-o", whole)
+    h.check(code == 0, f"{kind} ended with {code}: {err}")
+    for threads in THREADS:
+        process = h.start("ttexport", "--from", ttc, "--format", kind, "-o", output, "--threads", threads)
+        while not has_written(process, os.path.getsize(whole) // 2):
+            pass
+        process.kill()
+        code, _, _ = h.finish(process)
+        h.check((code, os.path.exists(output)) in ((-signal.SIGKILL, False), (0, True)), f"{kind}, {threads} threads: ended with {code} and left a file")
+        if os.path.exists(output):    # it was done before the kill
+            with open(whole, "rb") as expected, open(output, "rb") as file:
+                h.check(file.read() == expected.read(), f"{kind}, {threads} threads: half a file")
+            os.unlink(output)
 
 
 if __name__ == "__main__":
-    {"exports": exports, "reports": reports, "image": image, "stopped": stopped}[sys.argv[1]]()
+    {"exports": exports, "damaged": damaged, "reports": reports, "image": image, "stopped": stopped}[sys.argv[1]]()
     print("ok")
