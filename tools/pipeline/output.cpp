@@ -11,7 +11,7 @@
 
 #include "collector/program/pending_file.hpp"
 #include "collector/program/printable.hpp"
-#include "tools/pipeline/gzip_blocks.hpp"
+#include "tools/jobs/gzip_blocks.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/pipeline/workers.hpp"
+#include "tools/jobs/workers.hpp"
 
 namespace ttc::program {
 class PendingFile;

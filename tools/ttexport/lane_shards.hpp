@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "tools/pipeline/pipeline.hpp"
-#include "tools/pipeline/workers.hpp"
+#include "tools/jobs/workers.hpp"
 
 namespace ttc::tools {
 

@@ -237,31 +237,35 @@ void Chrome::put_end(const TimelineLane& is, uint64_t ns, const ZoneStep& step) 
 
 void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
   MarkerExtras extras(f);
+  const bool may_have_extras = has_extras(f);
   const Texts::Frame frame{&is, f.flow, f.events.host_id, f.events.trace_counter};
   texts_.begin(frame);
   for (const ZoneStep& step : f.steps) {
     if (step.aside) begin_aside(is);
+    const bool begins = step.kind == ZoneStep::Kind::begin, one_frame = step.other != kNoMarker;
     if (step.kind == ZoneStep::Kind::end) {
-      if (step.other == kNoMarker) put_end(is, f.time_of(step), step);  // else an X has it
+      if (!one_frame) put_end(is, f.time_of(step), step);  // else an X has it
       continue;
     }
     const markers::Marker& m = f.events.markers[step.marker];
-    Texts::Step kept;
+    std::optional<StepExtra> extra;
+    if (may_have_extras || has_payload(m.type)) extra = extra_of(f, step, extras);
+    Texts::Step open;
+    Texts::Step& kept = begins && !one_frame ? open : texts_.add();
     kept.ns = f.time_of(step);
     kept.label = &label_of(f.labels.of(m));
     kept.kind = step.kind, kept.flaw = step.flaw, kept.aside = step.aside;
-    kept.whole = step.kind == ZoneStep::Kind::begin && step.other != kNoMarker;
-    kept.flow = step.kind == ZoneStep::Kind::begin && step.marker == f.flow_marker;
+    kept.whole = begins && one_frame;
+    kept.flow = begins && step.marker == f.flow_marker;
     if (kept.whole) {
       kept.length_ns = f.ns[step.other] - f.ns[step.marker];
       kept.cycles = f.events.markers[step.other].time_cycles - m.time_cycles;
       kept.bound_ns = f.bound_of(step.other);
     }
-    std::optional<StepExtra> extra = extra_of(f, step, extras);
-    if (step.kind == ZoneStep::Kind::begin && !kept.whole)
-      begin_zone(frame, kept, extra ? &*extra : nullptr);
-    else
-      texts_.add(kept, std::move(extra));
+    if (&kept == &open)
+      begin_zone(frame, open, extra ? &*extra : nullptr);
+    else if (extra)
+      texts_.add_extra(kept, std::move(*extra));
   }
   texts_.end();
 }

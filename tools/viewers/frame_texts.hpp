@@ -1,4 +1,4 @@
-// What a viewer's format writes of frames, made by any thread (tools/pipeline/workers.hpp), between what it writes at once. The owner does what is
+// What a viewer's format writes of frames, made by any thread (tools/jobs/workers.hpp), between what it writes at once. The owner does what is
 // bound to the order of frames: it pairs zones, numbers labels, and keeps of each step what its text needs. The text of some hundred frames is then
 // made by one thread, and written in order, so that the output is the same for every number of threads.
 //
@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/jobs/workers.hpp"
 #include "tools/pipeline/output.hpp"
-#include "tools/pipeline/workers.hpp"
 #include "tools/viewers/timeline.hpp"
 
 namespace ttc::tools {
@@ -29,14 +29,39 @@ struct StepExtra {
   std::optional<uint32_t> host_id = {};  // instead of the frame's
   std::string name = {};                 // instead of the label's; empty: the label's
   std::string meta = {};
-  bool described = false;  // by `fields`, in place of values and `meta`
-  std::vector<EventField> fields = {};
+  std::vector<EventField> fields = {};  // in place of `meta` and values
   std::vector<uint64_t> flows = {};
   uint64_t values[2] = {};
   uint8_t value_count = 0;
 };
-// Nothing, where the step has none of it.
-std::optional<StepExtra> extra_of(const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
+// Nothing, where the step of a begin or a mark has none of it. In the order of steps.
+inline std::optional<StepExtra> extra_of(const TimelineFrame& f, const ZoneStep& step, MarkerExtras& extras) {
+  const markers::Marker& m = f.events.markers[step.marker];
+  const HostSemantics* const more = extras.semantics(step.marker);
+  const EventText* const text = extras.text(step.marker);
+  const bool payload = has_payload(m.type) && !text;
+  if (!more && !text && !payload) return std::nullopt;
+  StepExtra extra;
+  if (more) {
+    extra.host_id = more->host_id;
+    extra.name = more->name;
+    if (!text) extra.meta = more->meta;
+  }
+  if (text) {
+    extra.name = text->name;
+    extra.fields = text->fields;
+    extra.flows = text->flows;
+  }
+  if (!payload) return extra;
+  const bool wide = m.type == markers::MarkerType::ts_data_16b;
+  extra.value_count = wide ? 2 : 1;
+  for (uint32_t i = 0; i < extra.value_count; ++i) extra.values[i] = f.events.payload(m, i);
+  return extra;
+}
+// False: no step of the frame but those with data has any of it.
+inline bool has_extras(const TimelineFrame& frame) {
+  return !frame.events.semantics.empty() || !frame.texts.empty();
+}
 
 // `Of` and `Label` are the format's own, for a lane and a label. What they hold for steps that were added must not change.
 template <class Of, class Label>
@@ -81,18 +106,20 @@ class FrameTexts {
     frame_ = frame;
     begun_ = true;
   }
-  void add(Step step, std::optional<StepExtra> extra) {
+  // Another step, to be filled in before the next call.
+  Step& add() {
     Batch& b = *batch_;
-    if (extra) {
-      step.extra = static_cast<uint32_t>(b.extras.size());
-      b.extras.push_back(std::move(*extra));
-    }
-    const size_t at_once = b.at_once.bytes_in_memory();
-    if (begun_ || b.parts.empty() || b.parts.back().at_once_end != at_once)
+    if (const size_t at_once = b.at_once.bytes_in_memory(); begun_ || b.at_once_end != at_once) {
       b.parts.push_back({frame_, at_once, b.steps.size()});
-    begun_ = false;
-    b.steps.push_back(step);
-    b.parts.back().steps_end = b.steps.size();
+      b.at_once_end = at_once;
+      begun_ = false;
+    }
+    return b.steps.emplace_back();
+  }
+  // Of a step that was added last.
+  void add_extra(Step& step, StepExtra extra) {
+    step.extra = static_cast<uint32_t>(batch_->extras.size());
+    batch_->extras.push_back(std::move(extra));
   }
   void end() {
     if (!out_.workers())
@@ -114,17 +141,19 @@ class FrameTexts {
 
   struct Part {  // text at once, and then steps
     Frame frame;
-    size_t at_once_end, steps_end;
+    size_t at_once_end, first_step;
   };
   class Batch : public Workers::Job {
    public:
     explicit Batch(const Encode& encode) : encode_(encode) {}
     void put(Output& to) const {
       const std::string_view written = at_once.in_memory_so_far();
-      size_t done = 0, step = 0;
-      for (const Part& part : parts) {
+      size_t done = 0;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        const Part& part = parts[i];
         to.append(written.substr(done, part.at_once_end - done));
-        for (; step < part.steps_end; ++step) {
+        const size_t end = i + 1 < parts.size() ? parts[i + 1].first_step : steps.size();
+        for (size_t step = part.first_step; step < end; ++step) {
           const Step& s = steps[step];
           encode_(part.frame, s, s.extra == kNoMarker ? nullptr : &extras[s.extra], to);
         }
@@ -135,10 +164,12 @@ class FrameTexts {
     void clear() {
       parts.clear(), steps.clear(), extras.clear();
       at_once.forget();
+      at_once_end = 0;
     }
     std::vector<Part> parts;
     std::vector<Step> steps;
     std::vector<StepExtra> extras;
+    size_t at_once_end = 0;  // of the last part
     Output at_once = Output::in_memory(), text = Output::in_memory();
 
    private:
@@ -156,6 +187,7 @@ class FrameTexts {
     if (batch_->steps.empty()) return;
     batch_->put(out_);
     batch_->clear();
+    begun_ = true;
   }
   void hand_over() {
     Workers& workers = *out_.workers();
@@ -163,6 +195,7 @@ class FrameTexts {
            (!under_way_.empty() && workers.done(*under_way_.front())))
       write_oldest();
     under_way_.push_back(std::exchange(batch_, fresh()));
+    begun_ = true;
     workers.submit(*under_way_.back());
   }
   void write_oldest() {

@@ -189,24 +189,20 @@ void Perfetto::put_clocks(uint32_t sequence, const Chip& chip, uint64_t ns, bool
              .message(trace_packet::clock_snapshot, snapshot));
 }
 
-Perfetto::Sequence& Perfetto::sequence_of(const TimelineLane& is, bool aside, uint64_t ns) {
+void Perfetto::begin_lane(const TimelineLane& is, bool aside, uint64_t ns) {
   Lane& lane = lanes_[is.number];
-  Sequence& s = aside ? lane.aside : lane.main;
-  if (s.id) return s;
   uint64_t track = lane.track;
   const Chip& chip = chips_[is.chip];
   if (aside)
     track = declare(chip.cores.at({is.core_x, is.core_y}), is.processor + " (overlapping)",
                     is.risc * kLaneRanks + 1);
-  begin_sequence(s, chip, track, ns);
-  return s;
+  begin_sequence(aside ? lane.aside : lane.main, chip, track, ns);
 }
 
-// `number`: of a label in this sequence.
-void Perfetto::intern(Sequence& s, uint32_t number, const std::string& name, const std::string& file,
-                      uint32_t line) {
+// A name that is new to this sequence.
+void Perfetto::put_name(Sequence& s, uint32_t number, const std::string& name, const std::string& file,
+                        uint32_t line) {
   if (s.names.size() <= number) s.names.resize(number + 1);
-  if (s.names[number]) return;
   s.names[number] = true;
   const uint64_t iid = number + 1;
   ProtoMessage data;
@@ -289,22 +285,29 @@ void Perfetto::put_event(Output& to, const Sequence& s, const Texts::Frame& fram
 
 void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
   MarkerExtras extras(f);
-  texts_.begin({&lanes_[is.number], f.flow, f.events.host_id, f.events.trace_counter});
+  const bool may_have_extras = has_extras(f);
+  Lane& lane = lanes_[is.number];
+  texts_.begin({&lane, f.flow, f.events.host_id, f.events.trace_counter});
   for (const ZoneStep& step : f.steps) {
-    Texts::Step kept;
-    kept.ns = f.time_of(step);
+    const uint64_t ns = f.time_of(step);
+    Sequence& s = step.aside ? lane.aside : lane.main;
+    if (!s.id) begin_lane(is, step.aside, ns);
+    const bool ends = step.kind == ZoneStep::Kind::end;
+    const markers::Marker* const m = ends ? nullptr : &f.events.markers[step.marker];
+    const ZoneLabel* const label = ends ? nullptr : &f.labels.of(*m);
+    if (label) intern(s, label->number, label->name, label->file, label->line);
+    Texts::Step& kept = texts_.add();
+    kept.ns = ns;
     kept.kind = step.kind, kept.flaw = step.flaw, kept.aside = step.aside;
-    Sequence& s = sequence_of(is, step.aside, kept.ns);
-    if (step.kind == ZoneStep::Kind::end) {
+    if (ends) {
       kept.cycles = step.cycles;
       kept.bound_ns = f.bound_of(step.marker);
-      texts_.add(kept, std::nullopt);
       continue;
     }
-    kept.label = &f.labels.of(f.events.markers[step.marker]);
-    intern(s, kept.label->number, kept.label->name, kept.label->file, kept.label->line);
+    kept.label = label;
     kept.flow = step.kind == ZoneStep::Kind::begin && step.marker == f.flow_marker;
-    texts_.add(kept, extra_of(f, step, extras));
+    if (may_have_extras || has_payload(m->type))
+      if (auto extra = extra_of(f, step, extras)) texts_.add_extra(kept, std::move(*extra));
   }
   texts_.end();
 }

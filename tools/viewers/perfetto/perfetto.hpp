@@ -86,9 +86,15 @@ class Perfetto : public TimelineWriter {
   void packet(const ProtoMessage& message);
   void begin_sequence(Sequence& sequence, const Chip& chip, uint64_t track, uint64_t base_ns);
   void put_clocks(uint32_t sequence, const Chip& chip, uint64_t ns, bool lane_clock);
-  Sequence& sequence_of(const TimelineLane& lane, bool aside, uint64_t ns);
+  void begin_lane(const TimelineLane& lane, bool aside, uint64_t ns);
+  // `number`: of a label in this sequence.
   void intern(Sequence& sequence, uint32_t number, const std::string& name, const std::string& file,
-              uint32_t line);
+              uint32_t line) {
+    if (sequence.names.size() <= number || !sequence.names[number])
+      put_name(sequence, number, name, file, line);
+  }
+  void put_name(Sequence& sequence, uint32_t number, const std::string& name, const std::string& file,
+                uint32_t line);
   static char* put_head(char* at, const Sequence& sequence, uint64_t ns);
   void put_end(Output& to, const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles,
                uint32_t bound_ns) const;

@@ -58,12 +58,13 @@ std::string written(unsigned threads, uint32_t frames, uint32_t settle_every) {
           names.push_back({"name " + std::to_string(names.size())});
           texts.at_once().append(names.back().text + " comes\n");
         }
-        Texts::Step kept;
+        Texts::Step& kept = texts.add();
         kept.ns = dice();
         kept.label = &names[dice() % names.size()];
-        std::optional<StepExtra> extra;
-        if (dice() % 30 == 0) extra.emplace().name = std::string(dice() % 40, 'x');
-        texts.add(kept, std::move(extra));
+        if (dice() % 30) continue;
+        StepExtra extra;
+        extra.name = std::string(dice() % 40, 'x');
+        texts.add_extra(kept, std::move(extra));
       }
       texts.end();
       if (settle_every && i % settle_every == 0) {
@@ -115,9 +116,7 @@ TEST(FrameTexts, ThrowWhatTheOutputThrows) {
         {
           for (uint32_t i = 0; i < 20'000; ++i) {
             texts.begin({&place, 0, i, 0});
-            Texts::Step step;
-            step.label = &name;
-            texts.add(step, {});
+            texts.add().label = &name;
             texts.end();
           }
           texts.settle();

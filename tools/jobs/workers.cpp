@@ -1,4 +1,4 @@
-#include "tools/pipeline/workers.hpp"
+#include "tools/jobs/workers.hpp"
 
 #include <algorithm>
 #include <new>

@@ -1,5 +1,5 @@
 // Jobs that several threads do for their owner.
-#include "tools/pipeline/workers.hpp"
+#include "tools/jobs/workers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,10 @@
-#include "tools/pipeline/gzip_blocks.hpp"
+#include "tools/jobs/gzip_blocks.hpp"
 
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
+#include <new>
 #include <utility>
-
-#include "tools/pipeline/output.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -27,7 +25,7 @@ class GzipBlocks::Block : public Workers::Job {
     constexpr int kFast = 3, kMemory = 8, kGzip = 16 + MAX_WBITS, kRaw = -MAX_WBITS;
     if (deflateInit2(&stream_, kFast, Z_DEFLATED, members == Members::one ? kRaw : kGzip, kMemory,
                      Z_DEFAULT_STRATEGY) != Z_OK)
-      throw OutputError("the gzip stream cannot be set up: no memory");
+      throw std::bad_alloc();
     in_.reserve(kBlockBytes);
   }
   ~Block() override { deflateEnd(&stream_); }

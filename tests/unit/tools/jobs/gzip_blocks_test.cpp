@@ -1,5 +1,5 @@
 // A gzip stream of blocks: its bytes are the same whoever compresses, and any reader takes them.
-#include "tools/pipeline/gzip_blocks.hpp"
+#include "tools/jobs/gzip_blocks.hpp"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
