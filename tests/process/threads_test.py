@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the output of programs with several threads to that with one, byte for byte. Usage: threads_test.py exports|damaged|reports|image|stopped
+"""Compares the output of programs with several threads to that with one, byte for byte. Usage: threads_test.py exports|damaged|live|reports|image|stopped
 
 exports   every format that is written, of a capture with losses, data and dispatch cores; 1 to 8 threads, filters, gzip, several sources
 damaged   a capture with a page that is another one, and one that is cut: the same output, sentences and exit code
+live      what a collector that was killed left in its ring: the same for every number of threads
 reports   every report on a capture
 image     a directory of firmware memory (TTC_GOLDEN)
 stopped   an output that takes no more: the same exit code and sentence; a signal and a reader that goes away: it ends; a kill: no file
@@ -116,6 +117,23 @@ def damaged():
             same_for_all(f"{kind} of {os.path.basename(source)}", output, "ttexport", "--from", source, "--format", kind, "-o", output, expected=4)
 
 
+def live():
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 100000, "--pace", "--wait-observer", "--quiet")
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "--ring", "16MiB")
+    h.wait_until(lambda: ((h.live("emu-" + name) or {}).get("counters") or {"chunks": 0})["chunks"] > 200, "chunks of the collector", collector)
+    collector.kill()
+    h.finish(collector)
+    card.kill()
+    h.finish(card)
+    output = h.work("out")
+    for kind in SHARED:
+        for packed in ((), ("--gzip",)):
+            content = same_for_all(f"{kind} {packed} of remains", output, "ttexport", "--from", "live:emu-" + name, "--format", kind, *packed,
+                                   "-o", output, expected=4)
+            h.check(len(content) > 5_000, f"{kind}: {len(content)} bytes")
+
+
 def reports():
     ttc = capture(80, "--pace")
     output = h.work("out")
@@ -192,5 +210,5 @@ def killed(ttc, kind):
 
 
 if __name__ == "__main__":
-    {"exports": exports, "damaged": damaged, "reports": reports, "image": image, "stopped": stopped}[sys.argv[1]]()
+    {"exports": exports, "damaged": damaged, "live": live, "reports": reports, "image": image, "stopped": stopped}[sys.argv[1]]()
     print("ok")
