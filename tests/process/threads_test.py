@@ -102,7 +102,7 @@ def exports():
 
 
 def damaged():
-    ttc = capture(300, "--pace")
+    ttc = capture(2000, "--pace")    # some seconds of blocks
     with open(ttc, "rb") as file:
         whole = file.read()
     changed, cut = h.work("changed.ttc"), h.work("cut.ttc")

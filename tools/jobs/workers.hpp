@@ -2,9 +2,9 @@
 // where it would wait. What a job makes is thus the same for every number of threads.
 //
 //   owner     submit(): the job is behind those that were submitted before. wait(): does jobs, the oldest first, until that one is done
-//   threads   the oldest job that nobody does
+//   threads   the oldest job that no thread has
 //
-// One thread: there is no other one, and submit() does the job. A thread is woken only where it waits. Whoever submits jobs bounds how many are
+// One thread: there is no other one, and submit() does the job. A thread is woken only where it waits. The owner bounds how many are
 // under way. Jobs and their memory are the caller's, and outlive their end: wait() or forget_all().
 #pragma once
 #include <condition_variable>
@@ -40,7 +40,7 @@ class Workers {
 
   // `threads` with the owner.
   explicit Workers(unsigned threads);
-  ~Workers();  // what nobody has begun is left out
+  ~Workers();  // what no thread has begun is left out
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
@@ -51,7 +51,7 @@ class Workers {
   void wait(Job& job);
   // wait() would not wait.
   bool done(const Job& job);
-  // For an owner that ends early: leaves out what nobody has begun, and waits for the others. Nothing is thrown.
+  // For an owner that ends early: leaves out what no thread has begun, and waits for the others. Nothing is thrown.
   void forget_all() noexcept;
 
  private:

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/pipeline/format.hpp"
 #include "tools/jobs/workers.hpp"
+#include "tools/pipeline/format.hpp"
 
 namespace ttc::tools {
 

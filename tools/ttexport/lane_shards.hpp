@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/pipeline/pipeline.hpp"
 #include "tools/jobs/workers.hpp"
+#include "tools/pipeline/pipeline.hpp"
 
 namespace ttc::tools {
 

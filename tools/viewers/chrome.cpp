@@ -203,7 +203,7 @@ void Chrome::encode(const Texts::Frame& frame, const Texts::Step& step, const St
   if (step.flow) put_flow(to, 'f', pid_of(is), tid_of(is, step.aside), step.ns, frame.flow);
 }
 
-// A zone whose end comes in another frame: its E is told what this B has.
+// A zone whose end comes in another frame: its E repeats what this B has.
 void Chrome::begin_zone(const Texts::Frame& frame, const Texts::Step& step, const StepExtra* extra) {
   encode(frame, step, extra, out());
   const Words words = words_of(step, extra);

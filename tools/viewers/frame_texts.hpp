@@ -3,7 +3,7 @@
 // made by one thread, and written in order, so that the output is the same for every number of threads.
 //
 //   owner         begin(), add(): records into the batch. at_once(): text of its own at this place, which goes into the batch, too
-//   any thread    the oldest batch that nobody has: its text into memory
+//   any thread    the oldest batch that no thread has: its text into memory
 //   owner         the oldest text to the output, as soon as it is ready, or where too many batches are under way
 //
 // One thread: each frame is written when it ends. Memory: kBatchesAThread of kBatchSteps steps (or one frame that has more) for each thread, and

@@ -1,4 +1,4 @@
-// A gzip stream of blocks: its bytes are the same whoever compresses, and any reader takes them.
+// A gzip stream of blocks: its bytes are the same for every number of threads, and any reader takes them.
 #include "tools/jobs/gzip_blocks.hpp"
 
 #include <gtest/gtest.h>

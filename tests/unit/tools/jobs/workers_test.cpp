@@ -88,7 +88,7 @@ TEST_P(WorkersOf, AfterForgettingNoJobIsUnderWay) {
   workers.forget_all();
   EXPECT_EQ(under_way, 0);
   for (const auto& job : jobs) EXPECT_TRUE(workers.done(*job));
-  jobs.clear();  // nobody refers to them
+  jobs.clear();  // nothing refers to them
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, WorkersOf, testing::Values(1u, 2u, 3u, 8u));
