@@ -159,7 +159,7 @@ def image():
 
 
 def stopped():
-    ttc = capture(300)
+    ttc = capture(300, "--pace")    # of one whose ring was lapped there may be nothing but a head
     for kind in SHARED:
         for packed in ((), ("--gzip",)):
             full = []
