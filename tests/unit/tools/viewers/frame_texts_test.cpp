@@ -53,7 +53,7 @@ std::string written(unsigned threads, uint32_t frames, uint32_t settle_every) {
         texts.at_once().append("place " + std::to_string(places.back().number) + "\n");
       }
       texts.begin({&places[dice() % places.size()], 0, i, 0});
-      for (uint32_t step = dice() % 20; step-- > 0;) {
+      for (auto step = dice() % 20; step-- > 0;) {
         if (names.empty() || dice() % 500 == 0) {
           names.push_back({"name " + std::to_string(names.size())});
           texts.at_once().append(names.back().text + " comes\n");
