@@ -18,8 +18,9 @@ uint32_t payload_words(const markers::Marker& m) {
 }  // namespace
 
 // Calls, and what they refer to, in memory that is used again.
-class FormatThread::Batch {
+class FormatThread::Batch : public Workers::Job {
  public:
+  explicit Batch(FormatThread& of) : of_(of) {}
   bool empty() const { return calls_.empty(); }
   bool full() const { return markers_.size() >= kBatchMarkers || words_.size() >= kBatchWords; }
 
@@ -44,9 +45,6 @@ class FormatThread::Batch {
     words_.insert(words_.end(), chunk.begin(), chunk.end());
   }
 
-  void make_calls(Format& format) const {
-    for (const Call& call : calls_) std::visit([&](const auto& c) { make(format, c); }, call);
-  }
   void clear() {
     calls_.clear(), markers_.clear(), times_.clear(), payloads_.clear(), words_.clear();
     semantics_used_ = 0;
@@ -66,6 +64,13 @@ class FormatThread::Batch {
   };
   using Call = std::variant<Frame, shm::LossRecord, Telemetry, Host>;
 
+  void run() override {
+    if (of_.failed_) return;
+    of_.failed_ = true;
+    for (const Call& call : calls_) std::visit([&](const auto& c) { make(of_.format_, c); }, call);
+    of_.failed_ = false;
+  }
+
   void keep_payload(const FrameEvents& f, markers::Marker& m, uint32_t words, size_t from) {
     const auto at = static_cast<uint32_t>(payloads_.size() - from);
     for (uint32_t word = 0; word < words; ++word) payloads_.push_back(f.payload(m, word));
@@ -84,6 +89,7 @@ class FormatThread::Batch {
   void make(Format& format, const Telemetry& t) const { format.telemetry(t.chip, t.record); }
   void make(Format& format, const Host& h) const { format.host(std::span(words_).subspan(h.from, h.words)); }
 
+  FormatThread& of_;
   std::vector<Call> calls_;
   std::vector<markers::Marker> markers_;
   std::vector<MarkerHostTime> times_;
@@ -92,67 +98,46 @@ class FormatThread::Batch {
   std::vector<uint64_t> payloads_, words_;
 };
 
-FormatThread::FormatThread(Format& format)
-    : format_(format), order_(format.order()), thread_([this] { work(); }) {}
+FormatThread::FormatThread(Format& format) : format_(format), order_(format.order()) {}
 
-FormatThread::~FormatThread() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-    changed_.notify_all();
-  }
-  thread_.join();
-}
+FormatThread::~FormatThread() = default;
 
 FormatThread::Batch& FormatThread::filling() {
   if (filling_ && filling_->full()) hand_over();
-  if (!filling_) {
-    const std::lock_guard lock(mutex_);
-    if (!spare_.empty()) {
-      filling_ = std::move(spare_.back());
-      spare_.pop_back();
-    }
-  }
-  if (!filling_) filling_ = std::make_unique<Batch>();
+  if (filling_) return *filling_;
+  if (spare_.empty()) spare_.push_back(std::make_unique<Batch>(*this));
+  filling_ = std::move(spare_.back());
+  spare_.pop_back();
   return *filling_;
 }
 
+// Where there are too many, half of them are waited for: each end of a wait takes as long as some hundred markers.
 void FormatThread::hand_over() {
-  if (!filling_ || filling_->empty()) return;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return failure_ || ready_.size() < kDepth; });
   if (failure_) std::rethrow_exception(failure_);
-  ready_.push_back(std::move(filling_));
-  changed_.notify_all();
+  if (!filling_ || filling_->empty()) return;
+  if (under_way_.size() == kDepth) wait_for_oldest(kDepth / 2);
+  under_way_.push_back(std::move(filling_));
+  workers_.submit(*under_way_.back(), &in_order_);
+}
+
+void FormatThread::wait_for_oldest(size_t batches) {
+  try {
+    if (batches) workers_.wait(*under_way_[batches - 1]);
+    for (; batches > 0; --batches) {
+      workers_.wait(*under_way_.front());
+      under_way_.front()->clear();
+      spare_.push_back(std::move(under_way_.front()));
+      under_way_.pop_front();
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
 }
 
 void FormatThread::catch_up() {
   hand_over();
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return failure_ || ready_.empty(); });
-  if (failure_) std::rethrow_exception(failure_);
-}
-
-void FormatThread::work() noexcept {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return stop_ || (!ready_.empty() && !failure_); });
-    if (stop_) return;
-    Batch& batch = *ready_.front();
-    lock.unlock();
-    std::exception_ptr failure;
-    try {
-      batch.make_calls(format_);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    lock.lock();
-    failure_ = failure;
-    batch.clear();
-    spare_.push_back(std::move(ready_.front()));
-    ready_.erase(ready_.begin());
-    changed_.notify_all();
-  }
+  wait_for_oldest(under_way_.size());
 }
 
 void FormatThread::frame(const FrameEvents& frame) {

@@ -2,22 +2,22 @@
 // order, so that its output is the same byte for byte.
 //
 //   pipeline's thread             batches                     format's thread
-//   frame, loss, telemetry, host  -> kept, at most kDepth ->  the same calls
+//   frame, loss, telemetry, host  -> kept, at most kDepth ->  the same calls, a batch after the other. The pipeline's thread makes them
+//                                                             where it would wait
 //   catch_up, begin, clock,         waits until all of them     idle meanwhile: the call is made on the pipeline's
 //   names_changed, end            are done                    thread
 //
 // Names and clock models are the pipeline's and change in place: it calls catch_up() before it changes them. Memory: kDepth batches of
 // kBatchMarkers markers, or of one frame or chunk that is larger. What the format throws is thrown again by the next call.
 #pragma once
-#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "tools/jobs/workers.hpp"
 #include "tools/pipeline/format.hpp"
 
 namespace ttc::tools {
@@ -52,19 +52,17 @@ class FormatThread : public Format {
   class Batch;
   Batch& filling();
   void hand_over();
-  void work() noexcept;
+  void wait_for_oldest(size_t batches);
 
   Format& format_;
   const Order order_;
-  std::unique_ptr<Batch> filling_;  // the pipeline's thread only
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::unique_ptr<Batch>> ready_;  // oldest first; the format's thread works at the first
+  std::unique_ptr<Batch> filling_;
+  std::deque<std::unique_ptr<Batch>> under_way_;  // oldest first
   std::vector<std::unique_ptr<Batch>> spare_;
-  std::exception_ptr failure_;
-  bool stop_ = false;
-  std::thread thread_;
+  std::exception_ptr failure_;  // that was thrown
+  bool failed_ = false;         // a batch; those behind it are left out
+  Workers::Row in_order_;
+  Workers workers_{2};  // last: it ends before what its jobs use
 };
 
 }  // namespace ttc::tools

@@ -4,129 +4,63 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "collector/program/pending_file.hpp"
 #include "collector/program/printable.hpp"
+#include "tools/jobs/gzip_blocks.hpp"
 
 namespace ttc::tools {
 namespace {
 constexpr size_t kOutputBytes = 1 << 20;
-}
+constexpr size_t kWritesUnderWay = 2;
+}  // namespace
 
-class Output::Gzip {
+// A buffer on its way to the file.
+class Output::Write : public Workers::Job {
  public:
-  Gzip() {
-    constexpr int kFast = 3, kGzipHeader = 16 + MAX_WBITS, kMemory = 8;
-    if (deflateInit2(&stream_, kFast, Z_DEFLATED, kGzipHeader, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
-      throw OutputError("the gzip stream cannot be set up: no memory");
-  }
-  ~Gzip() { deflateEnd(&stream_); }
-  Gzip(const Gzip&) = delete;
-  Gzip& operator=(const Gzip&) = delete;
-
-  // Z_FINISH ends the member, and what comes next begins another one. Valid until the next call.
-  std::string_view compress(std::string_view bytes, int flush) {
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream_.avail_in = static_cast<uInt>(bytes.size());
-    size_t made = 0;
-    do {
-      out_.resize(made + kOutputBytes);
-      stream_.next_out = reinterpret_cast<Bytef*>(out_.data() + made);
-      stream_.avail_out = kOutputBytes;
-      deflate(&stream_, flush);
-      made += kOutputBytes - stream_.avail_out;
-    } while (stream_.avail_out == 0);
-    if (flush == Z_FINISH) deflateReset(&stream_);
-    return {out_.data(), made};
-  }
-
- private:
-  z_stream stream_{};
-  std::vector<char> out_;
-};
-
-// Writes one buffer while the next one is filled.
-class Output::Thread {
- public:
-  explicit Thread(Output& output) : output_(output), buffer_(kOutputBytes), thread_([this] { work(); }) {}
-  ~Thread() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-      changed_.notify_all();
-    }
-    thread_.join();
-  }
-  Thread(const Thread&) = delete;
-  Thread& operator=(const Thread&) = delete;
-
+  explicit Write(Output& output) : output_(output), buffer_(kOutputBytes) {}
   // Its first `used` bytes; leaves another buffer.
   void take(std::vector<char>& buffer, size_t used, std::string_view tail) {
-    wait();
-    const std::lock_guard lock(mutex_);
     std::swap(buffer, buffer_);
     used_ = used;
     tail_ = tail;
-    busy_ = true;
-    changed_.notify_all();
-  }
-  // Waits until everything is written.
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !busy_; });
-    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  void work() noexcept {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return stop_ || busy_; });
-      if (!busy_) return;
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        output_.write_out({buffer_.data(), used_}, tail_);
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      failure_ = failure;
-      busy_ = false;
-      changed_.notify_all();
-    }
+  // Behind a write that failed nothing is written.
+  void run() override {
+    if (output_.failed_) return;
+    output_.failed_ = true;
+    output_.write_out({buffer_.data(), used_}, tail_);
+    output_.failed_ = false;
   }
 
   Output& output_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
   std::vector<char> buffer_;
   size_t used_ = 0;
   std::string tail_;
-  bool busy_ = false, stop_ = false;
-  std::exception_ptr failure_;
-  std::thread thread_;
 };
 
-Output::Output(const std::string& path, bool growing, bool gzip, bool threaded)
-    : path_(path), buffer_(kOutputBytes) {
-  if (gzip) gzip_ = std::make_unique<Gzip>();
+Output::Output(const std::string& path, bool growing, bool gzip, Workers* workers)
+    : path_(path), buffer_(kOutputBytes), workers_(workers), in_gzip_(gzip) {
   open_path(growing);
   terminal_ = fd_ >= 0 && isatty(fd_);
   if (terminal_ && gzip)
     throw OutputError(
         "output " + path_ +
         " is a terminal, and a gzip stream is not for one; name a file (-o) or leave the gzip out");
-  if (threaded) thread_ = std::make_unique<Thread>(*this);
+  if (gzip)
+    gzip_ = std::make_unique<GzipBlocks>(workers,
+                                         pending_  ? GzipBlocks::Members::one
+                                         : growing ? GzipBlocks::Members::of_appends
+                                                   : GzipBlocks::Members::of_blocks,
+                                         [this](std::string_view bytes) { put(bytes, {}); });
+  else if (workers)
+    for (size_t i = 0; i < kWritesUnderWay; ++i) writes_.push_back(std::make_unique<Write>(*this));
 }
 
 Output::Output() : memory_(true), buffer_(kOutputBytes / 16) {}
@@ -140,9 +74,9 @@ std::vector<char> Output::take_rows(std::vector<char> memory) {
 
 void Output::append_rows(std::string_view rows) {
   constexpr size_t kMany = 64 << 10;
-  if (rows.size() < kMany || gzip_) return append(rows);  // a thread compresses
-  flush();
-  if (thread_) thread_->wait();
+  if (rows.size() < kMany) return append(rows);
+  pass_on();
+  wait_for_writes();
   write_out(rows, tail_);
 }
 
@@ -153,7 +87,7 @@ void Output::open_path(bool growing) {
   }
   struct stat there {};
   const bool special = stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // /dev/null, a pipe
-  rewritable_ = growing && !special && !gzip_;
+  rewritable_ = growing && !special && !in_gzip_;
   if (!growing && !special) {
     pending_ = std::make_unique<program::PendingFile>(path_);
     fd_ = pending_->fd();
@@ -165,7 +99,7 @@ void Output::open_path(bool growing) {
 }
 
 Output::~Output() {
-  thread_.reset();
+  if (!writes_.empty()) workers_->forget_all();
   if (fd_ >= 0 && !pending_) close(fd_);
 }
 
@@ -195,36 +129,55 @@ void Output::write_all(std::string_view bytes, std::string_view tail) {
   written_ += bytes.size();
 }
 
-void Output::flush() {
-  if (used_ == 0) return;
-  if (thread_)
-    thread_->take(buffer_, used_, tail_);
-  else
-    write_out({buffer_.data(), used_}, tail_);
+void Output::append_rows_of(Output& rows) {
+  pass_on();
+  if (rows.used_) pass_on(rows.buffer_, rows.used_);
+  rows.used_ = 0;
+}
+
+void Output::pass_on() {
+  if (used_) pass_on(buffer_, used_);
   used_ = 0;
 }
 
+// Leaves other memory in `buffer`.
+void Output::pass_on(std::vector<char>& buffer, size_t used) {
+  if (writes_.empty()) return write_out({buffer.data(), used}, tail_);
+  Write& write = *writes_[next_write_];
+  workers_->wait(write);
+  write.take(buffer, used, tail_);
+  workers_->submit(write, &in_order_);
+  next_write_ = (next_write_ + 1) % writes_.size();
+}
+
+void Output::wait_for_writes() {
+  for (size_t i = 0; i < writes_.size(); ++i) workers_->wait(*writes_[(next_write_ + i) % writes_.size()]);
+}
+
+void Output::flush() {
+  pass_on();
+  if (gzip_) gzip_->flush();
+}
+
 void Output::write_out(std::string_view bytes, std::string_view tail) {
-  if (!gzip_)
-    put(bytes, rewritable_ ? tail : std::string_view());
-  else if (!pending_)
-    put(gzip_->compress(bytes, Z_FINISH), {});
+  if (gzip_)
+    gzip_->append(bytes);
   else
-    put(gzip_->compress(bytes, Z_NO_FLUSH), {});
+    put(bytes, rewritable_ ? tail : std::string_view());
 }
 
 void Output::make_room(size_t bytes) {
   if (memory_) return buffer_.resize(std::max(2 * buffer_.size(), used_ + bytes));
-  flush();
+  pass_on();
   if (buffer_.size() < bytes) buffer_.resize(bytes);
 }
 
 void Output::finish() {
   if (fd_ < 0) return;
   if (!rewritable_) append(tail_);
-  flush();
-  if (thread_) thread_->wait();
-  if (gzip_ && (pending_ || written_ == 0)) put(gzip_->compress({}, Z_FINISH), {});
+  pass_on();
+  wait_for_writes();
+  if (gzip_) gzip_->finish();
   errno = pending_ ? pending_->written() : close(fd_) == 0 ? 0 : errno;
   fd_ = -1;
   if (errno) fail("written");

@@ -5,8 +5,8 @@
 // stream does not go there.
 //
 // Bytes handed over between two calls of room() are written whole: a caller that advances by whole records has whole
-// records in the file. A growing file in gzip gets a whole member with every write (RFC 1952, 2.2): between two
-// writes it ends where a member does, which readers demand who refuse a stream that is cut (Perfetto).
+// records in the file. A gzip stream that grows under the eyes of its reader is of whole members: between two writes it ends where a member
+// does, which readers demand who refuse a stream that is cut (Perfetto). Its members, too, hold whole records.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -16,11 +16,15 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/jobs/workers.hpp"
+
 namespace ttc::program {
 class PendingFile;
 }
 
 namespace ttc::tools {
+
+class GzipBlocks;
 
 struct OutputError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -28,9 +32,9 @@ struct OutputError : std::runtime_error {
 
 class Output {
  public:
-  // "-" is standard output. `growing`: write under the final name at once. `threaded`: compress and write in a thread of its own, one
-  // buffer behind; what fails there is thrown by the next call that flushes.
-  Output(const std::string& path, bool growing, bool gzip = false, bool threaded = false);
+  // "-" is standard output. `growing`: write under the final name at once. `workers`, null: none, compress and write, some buffers behind;
+  // what fails there is thrown by a later call that appends, or by finish(). They outlive this, and their owner is the caller.
+  Output(const std::string& path, bool growing, bool gzip = false, Workers* workers = nullptr);
   // Nowhere: rows stay until they are taken.
   static Output in_memory() { return Output(); }
   ~Output();  // without commit(): nothing is left
@@ -49,10 +53,16 @@ class Output {
   }
   // Whole rows, written without a copy where they are many.
   void append_rows(std::string_view rows);
-  // Two functions for an output in memory: how much was appended; what was appended, in exchange for `memory` for
-  // what comes.
+  // The rows of an output in memory, which is empty then. Other memory is left in it.
+  void append_rows_of(Output& rows);
+  // Of an output in memory: what was appended, and how much; that again in exchange for `memory` for what comes; no more of it.
+  std::string_view in_memory_so_far() const { return {buffer_.data(), used_}; }
   size_t bytes_in_memory() const { return used_; }
   std::vector<char> take_rows(std::vector<char> memory);
+  void forget() { used_ = 0; }
+  // Those that it was made with; null: none.
+  Workers* workers() const { return workers_; }
+  // Everything so far is passed to the file, if the file is growing: it is of whole members, if of gzip.
   void flush();
   // Flush and close: all that can fail of writing has then failed. Idempotent; nothing may be appended after it.
   void finish();
@@ -64,10 +74,12 @@ class Output {
 
  private:
   Output();
-  class Gzip;
-  class Thread;
+  class Write;
   void open_path(bool growing);
   void make_room(size_t bytes);
+  void pass_on();
+  void pass_on(std::vector<char>& buffer, size_t used);
+  void wait_for_writes();
   void write_out(std::string_view bytes, std::string_view tail);
   void put(std::string_view bytes, std::string_view tail);
   void write_all(std::string_view bytes, std::string_view tail);
@@ -80,10 +92,15 @@ class Output {
   bool terminal_ = false;
   bool rewritable_ = false;  // the tail can be overwritten
   size_t written_ = 0;       // without the tail
-  std::unique_ptr<Gzip> gzip_;
   std::vector<char> buffer_;
   size_t used_ = 0;
-  std::unique_ptr<Thread> thread_;  // none: flush() writes. Last, so that it ends before what it writes to
+  Workers* workers_ = nullptr;
+  bool in_gzip_ = false;
+  bool failed_ = false;  // a write of `writes_`
+  Workers::Row in_order_;
+  std::vector<std::unique_ptr<Write>> writes_;  // none: it is written at once
+  size_t next_write_ = 0;                       // the oldest of them
+  std::unique_ptr<GzipBlocks> gzip_;
 };
 
 }  // namespace ttc::tools

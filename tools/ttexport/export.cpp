@@ -14,7 +14,6 @@
 #include "shm/reader.hpp"
 #include "tools/formats/losses_beside.hpp"
 #include "tools/metrics/metrics_server.hpp"
-#include "tools/pipeline/format_thread.hpp"
 #include "tools/pipeline/log_frames.hpp"
 #include "tools/report/input/op_names.hpp"
 #include "tools/ttexport/lane_shards.hpp"
@@ -114,12 +113,13 @@ class Export {
         filter_(filter_of(o)),
         everything_(takes_everything(o, filter_)),
         source_(std::move(source)),
-        out_(o.output, o.follow, o.gzip, o.threads > 1),
+        workers_(o.threads > 1 ? std::make_unique<Workers>(o.threads) : nullptr),
+        out_(o.output, o.follow, o.gzip, workers_.get()),
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
         format_(entry_of(o).make(out_, format_options())),
         frames_(filter_) {
-    if (o.threads > 1) start_threads();
+    if (workers_) start_shards();
   }
 
   int run() {
@@ -128,8 +128,7 @@ class Export {
     copy();
     if (source_->broke_off()) pipeline_.broke_off();
     if (shards_) shards_->finish();
-    pipeline_.finish(end_of_pipeline());
-    end_of_pipeline().catch_up();
+    pipeline_.finish(*format_);
     frames_.play_beside(pipeline_, host_clock().has_value(), logs_, *format_);
     format_->end();
     commit();
@@ -138,23 +137,21 @@ class Export {
   }
 
  private:
-  void start_threads() {
-    if (format_->lanes_are_apart() && !host_clock())
-      shards_ = std::make_unique<LaneShards>(
-          o_.threads,
-          [this] {
-            return std::make_unique<Pipeline>(filter_, o_.keep_duplicates, o_.format_options.metal_date);
-          },
-          [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, pipeline_, *format_,
-          out_);
-    else if (dynamic_cast<const Timeline*>(
-                 format_.get()))  // others do less with a marker than handing it over costs
-      threaded_ = std::make_unique<FormatThread>(*format_);
+  // What other formats write is made of records of theirs (viewers/frame_texts.hpp), or is little.
+  void start_shards() {
+    if (!format_->lanes_are_apart() || host_clock()) return;
+    shards_ = std::make_unique<LaneShards>(
+        *workers_,
+        [this] {
+          return std::make_unique<Pipeline>(filter_, o_.keep_duplicates, o_.format_options.metal_date);
+        },
+        [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, pipeline_, *format_,
+        out_);
   }
 
   void push(std::vector<uint64_t>& chunk) {
     const std::span<const uint64_t> words = o_.redact ? redactor_.redacted(chunk) : chunk;
-    if (!shards_) return pipeline_.push(words, end_of_pipeline());
+    if (!shards_) return pipeline_.push(words, *format_);
     if (words.data() != chunk.data()) chunk.assign(words.begin(), words.end());
     shards_->push(chunk);
   }
@@ -162,10 +159,8 @@ class Export {
   // Nothing that was pushed is on its way to the output any more.
   void settle() {
     if (shards_) shards_->settle();
-    end_of_pipeline().catch_up();
+    if (auto* timeline = dynamic_cast<Timeline*>(format_.get())) timeline->settle();
   }
-
-  Format& end_of_pipeline() { return threaded_ ? *threaded_ : *format_; }
 
   std::optional<HostClock> host_clock() const {
     const bool wanted = entry_of(o_).timeline || o_.format_options.host_times;
@@ -263,15 +258,14 @@ class Export {
   const Filter filter_;
   const bool everything_;
   const std::unique_ptr<Source> source_;
+  const std::unique_ptr<Workers> workers_;  // null: one thread
   Output out_;
   collect::Redactor redactor_;
   std::vector<std::string> name_remarks_;  // on files with names of ops
   Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
   LogFrames frames_;
-  // One of them, with several threads; they end before all that they use.
-  std::unique_ptr<FormatThread> threaded_;
-  std::unique_ptr<LaneShards> shards_;
+  std::unique_ptr<LaneShards> shards_;  // last: they end before all that they use
 };
 
 // False: the parent has ended already.

@@ -9,7 +9,7 @@
 namespace ttc::tools {
 namespace {
 
-constexpr size_t kLongestNumbers = 400;  // an event without texts
+constexpr size_t kLongestNumbers = 500;  // an event without texts
 
 constexpr uint32_t kFirstRowTid = 1u << 24;  // tids of rows; those of lanes are below
 constexpr uint32_t kFirstHostRowTid = 1u << 25;
@@ -50,10 +50,8 @@ class Members {
     key(name);
     text_ += '"' + draw::for_json(value) + '"';
   }
-  void ready(const std::string& members) {  // already in order, with a comma in front
-    if (!members.empty()) text_ += text_.empty() ? members.substr(1) : members;
-  }
   void field(const EventField& f) { f.text.empty() ? number(f.name, f.number) : text(f.name, f.text); }
+  std::string behind_others() && { return text_.empty() ? "" : "," + text_; }
   // The fields as the last member of an event; empty if there is none.
   std::string as_args() && { return text_.empty() ? "" : ",\"args\":{" + text_ + "}"; }
 
@@ -69,15 +67,19 @@ class Members {
 
 }  // namespace
 
-Chrome::Chrome(Output& out, const FormatOptions& options) : out_(out), arguments_(options.arguments) {
-  out_.append("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-  out_.close_with("\n]}\n");
+Chrome::Chrome(Output& out, const FormatOptions& options)
+    : arguments_(options.arguments),
+      texts_(out, [this](const auto& frame, const auto& step, const StepExtra* extra, Output& to) {
+        encode(frame, step, extra, to);
+      }) {
+  out.append("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+  out.close_with("\n]}\n");
 }
 
 void Chrome::metadata(const char* what, uint64_t pid, uint32_t tid, const std::string& arguments) {
-  out_.append(std::string(first_ ? "\n" : ",\n") + R"({"ph":"M","pid":)" + std::to_string(pid) +
-              R"(,"tid":)" + std::to_string(tid) + R"(,"name":")" + what + R"(","args":{)" + arguments +
-              "}}");
+  out().append(std::string(first_ ? "\n" : ",\n") + R"({"ph":"M","pid":)" + std::to_string(pid) +
+               R"(,"tid":)" + std::to_string(tid) + R"(,"name":")" + what + R"(","args":{)" + arguments +
+               "}}");
   first_ = false;
 }
 
@@ -124,7 +126,8 @@ const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
   const std::string source = l.file.empty() ? "" : draw::for_json(l.file) + ":" + std::to_string(l.line);
   label.bare = std::string(R"(,"cat":")") + kKindNames[static_cast<size_t>(l.kind)] + "\"";
   if (!source.empty()) label.bare += R"(,"loc":")" + source + "\"";
-  label.name = R"(,"name":")" + draw::for_json(l.name) + "\"" + label.bare;
+  label.escaped = draw::for_json(l.name);
+  label.name = R"(,"name":")" + label.escaped + "\"" + label.bare;
   char hash[40];
   std::snprintf(hash, sizeof hash, R"(,"zone hash":"0x%04x")", unsigned{l.hash});
   if (l.hashed) label.zone = hash;
@@ -132,69 +135,83 @@ const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
   return label;
 }
 
-// The whole member of the event, or nothing.
-std::string Chrome::arguments_of(const TimelineFrame& f, const ZoneStep& step, const Label& label,
-                                 const HostSemantics* more, const EventText* text) const {
-  if (!arguments_) return {};
-  const markers::Marker& m = f.events.markers[step.marker];
+// Room for those words, the rest of put_same() and what comes before it.
+Chrome::Words Chrome::words_of(const Texts::Step& step, const StepExtra* extra) const {
+  Words words;
+  const bool instant = step.kind == ZoneStep::Kind::mark;
+  if (extra && !extra->name.empty())
+    words.name = R"(,"name":")" + draw::for_json(extra->name) + "\"";
+  else if (instant && step.flaw != Flaw::none)
+    words.name = R"(,"name":")" + step.label->escaped + " (" + to_string(step.flaw) + ")\"";
+  if (!arguments_ || (!extra && step.flaw == Flaw::none)) return words;
   Members all;
-  all.number("host id", more ? more->host_id.value_or(f.events.host_id) : f.events.host_id);
-  all.ready(label.zone);
-  if (f.events.trace_counter) all.number("trace replay", f.events.trace_counter);
-  if (step.kind == ZoneStep::Kind::begin && step.other != kNoMarker) {
-    all.number("cycles", f.events.markers[step.other].time_cycles - m.time_cycles);
-    if (const uint32_t bound_ns = f.bound_of(step.other); bound_ns != kNoDurationBound)
-      all.number("duration bound ns", bound_ns);
-  }
-  if (text) {
-    for (const EventField& field : text->fields) all.field(field);
-  } else {
-    if (has_payload(m.type)) all.number("value", f.events.payload(m));
-    if (m.type == markers::MarkerType::ts_data_16b) all.number("value 2", f.events.payload(m, 1));
-    if (more && !more->meta.empty()) all.text("meta data", more->meta);
+  if (extra) {
+    for (const EventField& field : extra->fields) all.field(field);
+    if (extra->value_count > 0) all.number("value", extra->values[0]);
+    if (extra->value_count > 1) all.number("value 2", extra->values[1]);
+    if (!extra->meta.empty()) all.text("meta data", extra->meta);
   }
   if (step.flaw != Flaw::none) all.text("flaw", to_string(step.flaw));
-  return std::move(all).as_args();
+  words.arguments = std::move(all).behind_others();
+  return words;
 }
 
-void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep& step, MarkerExtras& extras) {
-  const markers::Marker& m = f.events.markers[step.marker];
-  const ZoneLabel& zone = f.labels.of(m);
-  const Label& label = label_of(zone);
-  const HostSemantics* const more = extras.semantics(step.marker);
-  const EventText* const text = extras.text(step.marker);
+// Name and arguments, which the E of a zone repeats.
+char* Chrome::put_same(char* at, const Texts::Frame& frame, const Texts::Step& step, const StepExtra* extra,
+                       const Words& words) const {
+  const Label& label = *step.label;
+  at = words.name.empty() ? put_text(at, label.name) : put_text(put_text(at, words.name), label.bare);
+  if (!arguments_) return at;
+  at = put_number(put_text(at, R"(,"args":{"host id":)"),
+                  extra ? extra->host_id.value_or(frame.host_id) : frame.host_id);
+  at = put_text(at, label.zone);
+  if (frame.replay) at = put_number(put_text(at, R"(,"trace replay":)"), frame.replay);
+  if (step.whole) {
+    at = put_number(put_text(at, R"(,"cycles":)"), step.cycles);
+    if (step.bound_ns != kNoDurationBound)
+      at = put_number(put_text(at, R"(,"duration bound ns":)"), step.bound_ns);
+  }
+  at = put_text(at, words.arguments);
+  *at++ = '}';
+  return at;
+}
+
+// Any thread.
+void Chrome::encode(const Texts::Frame& frame, const Texts::Step& step, const StepExtra* extra,
+                    Output& to) const {
+  const TimelineLane& is = *frame.of;
   const bool instant = step.kind == ZoneStep::Kind::mark;
-  std::string own_name;
-  if (text)
-    own_name = R"(,"name":")" + draw::for_json(text->name) + "\"";
-  else if (more && !more->name.empty())
-    own_name = R"(,"name":")" + draw::for_json(more->name) + "\"";
-  else if (instant && step.flaw != Flaw::none)
-    own_name = R"(,"name":")" + draw::for_json(zone.name) + " (" + to_string(step.flaw) + ")\"";
-  const std::string name = own_name.empty() ? label.name : own_name + label.bare;
-  const std::string arguments = arguments_of(f, step, label, more, text);
-  char* const start = out_.room(kLongestNumbers + name.size() + arguments.size());
+  const Words words = words_of(step, extra);
+  char* const start =
+      to.room(kLongestNumbers + step.label->room() + words.name.size() + words.arguments.size());
   char* at = put_text(start, R"(,
 {"ph":")");
-  *at++ = instant ? 'i' : step.other == kNoMarker ? 'B' : 'X';
+  *at++ = instant ? 'i' : step.whole ? 'X' : 'B';
   at = put_number(put_text(at, R"(","pid":)"), pid_of(is));
   at = put_number(put_text(at, R"(,"tid":)"), tid_of(is, step.aside));
-  at = put_us(put_text(at, R"(,"ts":)"), f.time_of(step));
+  at = put_us(put_text(at, R"(,"ts":)"), step.ns);
   if (instant)
     at = put_text(at, R"(,"s":"t")");
-  else if (step.other != kNoMarker)
-    at = put_us(put_text(at, R"(,"dur":)"), f.ns[step.other] - f.ns[step.marker]);
-  at = put_text(put_text(put_text(at, name), arguments), "}");
-  out_.advance(static_cast<size_t>(at - start));
-  if (!instant && step.other == kNoMarker) {
-    if (open_.size() <= is.number) open_.resize(is.number + 1);
-    open_[is.number].push_back(name + arguments);
-  }
-  if (text)
-    for (const uint64_t flow : text->flows)
-      put_flow('s', pid_of(is), tid_of(is, step.aside), f.time_of(step), flow);
-  if (!instant && step.marker == f.flow_marker)
-    put_flow('f', pid_of(is), tid_of(is, step.aside), f.time_of(step), f.flow);
+  else if (step.whole)
+    at = put_us(put_text(at, R"(,"dur":)"), step.length_ns);
+  at = put_same(at, frame, step, extra, words);
+  *at++ = '}';
+  to.advance(static_cast<size_t>(at - start));
+  if (extra)
+    for (const uint64_t flow : extra->flows)
+      put_flow(to, 's', pid_of(is), tid_of(is, step.aside), step.ns, flow);
+  if (step.flow) put_flow(to, 'f', pid_of(is), tid_of(is, step.aside), step.ns, frame.flow);
+}
+
+// A zone whose end comes in another frame: its E repeats what this B has.
+void Chrome::begin_zone(const Texts::Frame& frame, const Texts::Step& step, const StepExtra* extra) {
+  encode(frame, step, extra, out());
+  const Words words = words_of(step, extra);
+  std::string same(kLongestNumbers + step.label->room() + words.name.size() + words.arguments.size(), '\0');
+  same.resize(static_cast<size_t>(put_same(same.data(), frame, step, extra, words) - same.data()));
+  const uint32_t lane = frame.of->number;
+  if (open_.size() <= lane) open_.resize(lane + 1);
+  open_[lane].push_back(std::move(same));
 }
 
 // Ends a zone that was begun with a B. Such zones are never aside.
@@ -210,27 +227,51 @@ void Chrome::put_end(const TimelineLane& is, uint64_t ns, const ZoneStep& step) 
     same += std::string(object ? "" : ",\"args\":{") + (object ? "," : "") + "\"flaw\":\"" +
             to_string(step.flaw) + "\"}";
   }
-  char* const start = out_.room(kLongestNumbers + same.size());
+  char* const start = out().room(kLongestNumbers + same.size());
   char* at = put_number(put_text(start, ",\n{\"ph\":\"E\",\"pid\":"), pid_of(is));
   at = put_number(put_text(at, R"(,"tid":)"), tid_of(is, step.aside));
   at = put_us(put_text(at, R"(,"ts":)"), ns);
   at = put_text(put_text(at, same), "}");
-  out_.advance(static_cast<size_t>(at - start));
+  out().advance(static_cast<size_t>(at - start));
 }
 
 void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
   MarkerExtras extras(f);
+  const bool may_have_extras = has_extras(f);
+  const Texts::Frame frame{&is, f.flow, f.events.host_id, f.events.trace_counter};
+  texts_.begin(frame);
   for (const ZoneStep& step : f.steps) {
     if (step.aside) begin_aside(is);
-    if (step.kind != ZoneStep::Kind::end)
-      put(is, f, step, extras);
-    else if (step.other == kNoMarker)  // else an X has it
-      put_end(is, f.time_of(step), step);
+    const bool begins = step.kind == ZoneStep::Kind::begin, one_frame = step.other != kNoMarker;
+    if (step.kind == ZoneStep::Kind::end) {
+      if (!one_frame) put_end(is, f.time_of(step), step);  // else an X has it
+      continue;
+    }
+    const markers::Marker& m = f.events.markers[step.marker];
+    std::optional<StepExtra> extra;
+    if (may_have_extras || has_payload(m.type)) extra = extra_of(f, step, extras);
+    Texts::Step open;
+    Texts::Step& kept = begins && !one_frame ? open : texts_.add();
+    kept.ns = f.time_of(step);
+    kept.label = &label_of(f.labels.of(m));
+    kept.kind = step.kind, kept.flaw = step.flaw, kept.aside = step.aside;
+    kept.whole = begins && one_frame;
+    kept.flow = begins && step.marker == f.flow_marker;
+    if (kept.whole) {
+      kept.length_ns = f.ns[step.other] - f.ns[step.marker];
+      kept.cycles = f.events.markers[step.other].time_cycles - m.time_cycles;
+      kept.bound_ns = f.bound_of(step.other);
+    }
+    if (&kept == &open)
+      begin_zone(frame, open, extra ? &*extra : nullptr);
+    else if (extra)
+      texts_.add_extra(kept, std::move(*extra));
   }
+  texts_.end();
 }
 
-void Chrome::put_flow(char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint64_t flow) {
-  char* const start = out_.room(kLongestNumbers);
+void Chrome::put_flow(Output& to, char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint64_t flow) {
+  char* const start = to.room(kLongestNumbers);
   char* at = put_text(start, ",\n{\"ph\":\"");
   *at++ = phase;
   at = put_number(put_text(at, R"(","pid":)"), pid);
@@ -238,18 +279,18 @@ void Chrome::put_flow(char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint6
   at = put_us(put_text(at, R"(,"ts":)"), ns);
   at = put_number(put_text(at, R"(,"name":"program","cat":"flow","id":)"), flow);
   at = put_text(at, phase == 'f' ? R"(,"bp":"e"})" : "}");
-  out_.advance(static_cast<size_t>(at - start));
+  to.advance(static_cast<size_t>(at - start));
 }
 
 void Chrome::put_span(uint64_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
                       const std::string& rest) {
-  char* const start = out_.room(kLongestNumbers + rest.size());
+  char* const start = out().room(kLongestNumbers + rest.size());
   char* at = put_number(put_text(start, ",\n{\"ph\":\"X\",\"pid\":"), pid);
   at = put_number(put_text(at, R"(,"tid":)"), tid);
   at = put_us(put_text(at, R"(,"ts":)"), begin_ns);
   at = put_us(put_text(at, R"(,"dur":)"), end_ns - begin_ns);
   at = put_text(at, rest);
-  out_.advance(static_cast<size_t>(at - start));
+  out().advance(static_cast<size_t>(at - start));
 }
 
 constexpr const char* kCategories[] = {R"(program")", R"(profiler record")", R"(loss","cname":"terrible")",
@@ -262,8 +303,8 @@ void Chrome::span(const TimelineRow& row, const TimelineSpan& span) {
   const std::string rest = R"(,"name":")" + draw::for_json(span.name) + R"(","cat":")" +
                            kCategories[static_cast<size_t>(row.kind)] + std::move(fields).as_args() + "}";
   put_span(row.chip + 1, tid_of(row), span.begin_ns, span.end_ns, rest);
-  for (const uint64_t flow : span.flows) put_flow('s', row.chip + 1, tid_of(row), span.begin_ns, flow);
-  if (span.from) put_flow('f', row.chip + 1, tid_of(row), span.begin_ns, span.from);
+  for (const uint64_t flow : span.flows) put_flow(out(), 's', row.chip + 1, tid_of(row), span.begin_ns, flow);
+  if (span.from) put_flow(out(), 'f', row.chip + 1, tid_of(row), span.begin_ns, span.from);
 }
 
 void Chrome::value(const TimelineCounter& counter, uint64_t ns, double value) {
@@ -275,20 +316,20 @@ void Chrome::value(const TimelineCounter& counter, uint64_t ns, double value) {
 
 // `name`: escaped.
 void Chrome::put_value(uint64_t pid, uint64_t ns, const std::string& name, double value) {
-  char* const start = out_.room(kLongestNumbers + name.size());
+  char* const start = out().room(kLongestNumbers + name.size());
   char* at = put_number(put_text(start, ",\n{\"ph\":\"C\",\"pid\":"), pid);
   at = put_us(put_text(at, R"(,"ts":)"), ns);
   at = put_text(put_text(at, R"(,"name":")"), name);
   at += std::snprintf(at, 64, R"(","args":{"value":%.10g}})", value);
-  out_.advance(static_cast<size_t>(at - start));
+  out().advance(static_cast<size_t>(at - start));
 }
 
 void Chrome::note(uint32_t chip, uint64_t ns, const std::string& text) {
-  char* const start = out_.room(kLongestNumbers);
+  char* const start = out().room(kLongestNumbers);
   char* at = put_number(put_text(start, ",\n{\"ph\":\"i\",\"s\":\"p\",\"pid\":"), chip + 1);
   at = put_us(put_text(at, R"(,"tid":0,"ts":)"), ns);
-  out_.advance(static_cast<size_t>(at - start));
-  out_.append(R"(,"name":")" + draw::for_json(text) + R"(","cat":"note"})");
+  out().advance(static_cast<size_t>(at - start));
+  out().append(R"(,"name":")" + draw::for_json(text) + R"(","cat":"note"})");
 }
 
 // --- the workload's host side
@@ -314,14 +355,14 @@ void Chrome::host_thread(const HostThread& thread) {
 
 // `rest`: further members, each with a comma in front.
 void Chrome::put_host(char phase, const HostThread& thread, uint64_t ns, std::string_view rest) {
-  char* const start = out_.room(kLongestNumbers + rest.size());
+  char* const start = out().room(kLongestNumbers + rest.size());
   char* at = put_text(start, ",\n{\"ph\":\"");
   *at++ = phase;
   at = put_number(put_text(at, R"(","pid":)"), process_pids_[thread.process]);
   at = put_number(put_text(at, R"(,"tid":)"), thread.tid);
   at = put_us(put_text(at, R"(,"ts":)"), ns);
   at = put_text(put_text(at, rest), "}");
-  out_.advance(static_cast<size_t>(at - start));
+  out().advance(static_cast<size_t>(at - start));
 }
 
 void Chrome::host_begin(const HostThread& thread, const HostZoneBegin& zone) {
@@ -333,7 +374,7 @@ void Chrome::host_begin(const HostThread& thread, const HostZoneBegin& zone) {
   if (arguments_ && !zone.text.empty()) all.text("text", zone.text);
   same += std::move(all).as_args();
   put_host('B', thread, zone.ns, same);
-  if (zone.flow) put_flow('s', process_pids_[thread.process], thread.tid, zone.ns, zone.flow);
+  if (zone.flow) put_flow(out(), 's', process_pids_[thread.process], thread.tid, zone.ns, zone.flow);
   if (host_open_.size() <= thread.number) host_open_.resize(thread.number + 1);
   host_open_[thread.number].push_back(std::move(same));
 }

@@ -14,6 +14,9 @@
 // Overlapping zones have a lane of their own, as readers drop or misdraw overlapping X events of one thread.
 // `loc` is what Tracy's importer takes for the source.
 #pragma once
+#include <deque>
+
+#include "tools/viewers/frame_texts.hpp"
 #include "tools/viewers/timeline.hpp"
 
 namespace ttc::tools {
@@ -40,20 +43,33 @@ class Chrome : public TimelineWriter {
   void host_value(const HostPlot& plot, uint64_t ns, double value) override;
   void host_row(const HostRow& row) override;
   void host_span(const HostRow& row, const HostSpan& span) override;
-  void end() override {}
+  void settle() override { texts_.settle(); }
+  void end() override { texts_.settle(); }
   bool shows_bounds() const override { return arguments_; }
 
  private:
   static constexpr uint64_t kMostChips = 256;  // a chip is a process of its number and 1
   // The text that is the same in every event of a label.
   struct Label {
-    std::string name;  // ,"name":"...","cat":"...","loc":"..."
-    std::string bare;  // the same without the name
-    std::string zone;  // ,"zone hash":"0x...","source":"..."
+    std::string name;     // ,"name":"...","cat":"...","loc":"..."
+    std::string bare;     // the same without the name
+    std::string zone;     // ,"zone hash":"0x...","source":"..."
+    std::string escaped;  // the name alone
+    size_t room() const { return name.size() + zone.size(); }
+  };
+  using Texts = FrameTexts<TimelineLane, Label>;
+  // All of an event that is not a number.
+  struct Words {
+    std::string name, arguments;  // instead of the label's; behind it
   };
   const Label& label_of(const ZoneLabel& label);
+  Output& out() { return texts_.at_once(); }
   void metadata(const char* what, uint64_t pid, uint32_t tid, const std::string& arguments);
-  void put(const TimelineLane& lane, const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
+  void encode(const Texts::Frame& frame, const Texts::Step& step, const StepExtra* extra, Output& to) const;
+  Words words_of(const Texts::Step& step, const StepExtra* extra) const;
+  char* put_same(char* at, const Texts::Frame& frame, const Texts::Step& step, const StepExtra* extra,
+                 const Words& words) const;
+  void begin_zone(const Texts::Frame& frame, const Texts::Step& step, const StepExtra* extra);
   void put_end(const TimelineLane& lane, uint64_t ns, const ZoneStep& step);
   void name_lane(const TimelineLane& lane, const std::string& name, uint32_t tid, unsigned place);
   void begin_aside(const TimelineLane& lane);
@@ -61,20 +77,17 @@ class Chrome : public TimelineWriter {
   void put_span(uint64_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns, const std::string& rest);
   void put_host(char phase, const HostThread& thread, uint64_t ns, std::string_view rest);
   void put_value(uint64_t pid, uint64_t ns, const std::string& name, double value);
-  void put_flow(char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint64_t flow);
-  std::string arguments_of(const TimelineFrame& frame, const ZoneStep& step, const Label& label,
-                           const HostSemantics* more, const EventText* text) const;
-
-  Output& out_;
+  static void put_flow(Output& to, char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint64_t flow);
   bool arguments_;
   bool first_ = true;
-  std::vector<Label> labels_;      // by number
+  std::deque<Label> labels_;       // by number; they stay where they are
   std::vector<bool> aside_known_;  // by lane
   HostPids pids_{kMostChips};
   std::vector<uint64_t> process_pids_;               // by number
   std::vector<std::vector<std::string>> host_open_;  // as open_, by thread
   // The fields of a B that the E of its zone repeats: by lane, innermost last.
   std::vector<std::vector<std::string>> open_;
+  Texts texts_;  // last: other threads read what is above
 };
 
 }  // namespace ttc::tools

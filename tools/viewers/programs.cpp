@@ -56,11 +56,11 @@ void Programs::count_rounds(uint32_t core) {
 }
 
 Programs::Open& Programs::of(const FrameEvents& f, uint32_t lane, std::optional<uint64_t> begin_ns) {
-  std::vector<uint64_t>& numbers = numbers_[key_of(f.host_id, f.trace_counter)];
+  std::vector<Open*>& same_id = of_one_id_[key_of(f.host_id, f.trace_counter)];
   Open* nearest = nullptr;
   uint64_t distance = ~uint64_t{0};
-  for (const uint64_t number : numbers) {
-    Open& open = open_[number];
+  for (Open* const known : same_id) {
+    Open& open = *known;
     const bool in = std::binary_search(open.lanes.begin(), open.lanes.end(), lane);
     if (!begin_ns && (in || !nearest)) nearest = &open;  // it continues
     if (!begin_ns || in) continue;
@@ -68,8 +68,8 @@ Programs::Open& Programs::of(const FrameEvents& f, uint32_t lane, std::optional<
     if (apart < distance) distance = apart, nearest = &open;
   }
   if (nearest) return *nearest;
-  numbers.push_back(next_);
-  Open& open = open_[next_];
+  Open& open = open_[next_];  // stays where it is
+  same_id.push_back(&open);
   open.number = next_++;
   open.is.host_id = f.host_id;
   open.is.replay = f.trace_counter;
@@ -235,9 +235,9 @@ std::vector<Program> Programs::taken(uint64_t until_ns, uint64_t rounds) {
       ++it;
       continue;
     }
-    const auto numbers = numbers_.find(key_of(it->second.is.host_id, it->second.is.replay));
-    std::erase(numbers->second, it->first);
-    if (numbers->second.empty()) numbers_.erase(numbers);
+    const auto same_id = of_one_id_.find(key_of(it->second.is.host_id, it->second.is.replay));
+    std::erase(same_id->second, &it->second);
+    if (same_id->second.empty()) of_one_id_.erase(same_id);
     done.push_back(closed(std::move(it->second)));
     it = open_.erase(it);
   }

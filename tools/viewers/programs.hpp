@@ -45,6 +45,10 @@ class Programs {
  public:
   static constexpr size_t kMostOpen = 1 << 16;
 
+  Programs() = default;
+  Programs(const Programs&) = delete;
+  Programs& operator=(const Programs&) = delete;
+
   struct Launch {
     uint32_t lane = 0;
     uint64_t flow = 0;  // 0: the core is in the program already
@@ -101,10 +105,10 @@ class Programs {
   std::vector<Program> taken(uint64_t until_ns, uint64_t rounds);
   static Program closed(Open&& open);
 
-  std::unordered_map<uint64_t, Open> open_;                      // by number
-  std::unordered_map<uint64_t, std::vector<uint64_t>> numbers_;  // of open ones, by host id and replay
-  std::unordered_map<uint32_t, uint64_t> rounds_;                // in which a core came, by core
-  uint32_t core_ = ~0u;                                          // that came last
+  std::unordered_map<uint64_t, Open> open_;                     // by number
+  std::unordered_map<uint64_t, std::vector<Open*>> of_one_id_;  // open ones, by host id and replay
+  std::unordered_map<uint32_t, uint64_t> rounds_;               // in which a core came, by core
+  uint32_t core_ = ~0u;                                         // that came last
   uint64_t round_ = 0;
   uint64_t next_ = 1;
 };

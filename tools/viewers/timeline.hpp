@@ -130,6 +130,8 @@ class TimelineWriter : public HostWriter {
   virtual void value(const TimelineCounter& counter, uint64_t ns, double value) = 0;
   // Notes at the place where they happened: epochs, the quality of the clock model.
   virtual void note(uint32_t chip, uint64_t ns, const std::string& text) = 0;
+  // All that came is in the output.
+  virtual void settle() {}
   virtual void end() = 0;
   virtual std::vector<std::string> remarks() const { return {}; }
   // Whether frames are to have the bounds of their zones' durations.
@@ -153,6 +155,7 @@ class Timeline : public Format {
   void add_records(std::vector<ProfilerRecord> records) { records_ = std::move(records); }
   // Nothing has come for a while: what waits for later events of its thread waits no longer.
   void quiet() { host_.release(*writer_, true); }
+  void settle() { writer_->settle(); }
   void end() override;
   std::vector<std::string> remarks() const override;
 

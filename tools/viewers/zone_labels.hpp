@@ -39,18 +39,17 @@ class ZoneLabels {
   // The labels of one frame's processor; valid as long as names do not change. Index: marker id.
   class Lane {
    public:
+    // Ids are hashes: their places in `known_` are a page each, those of `recent_` are of the first cache.
     const ZoneLabel& of(const markers::Marker& marker) {
       const Table table = table_of(marker);
-      const auto& known = known_[table];
-      return !known.empty() && known[marker.id] ? *known[marker.id] : look_up(marker, table);
-    }
-    // of(marker).number. Ids are hashes: their places in `known_` are a page each, those here are of the first cache.
-    uint32_t number_of(const markers::Marker& marker) {
-      const uint32_t key = uint32_t{marker.id} << 2 | table_of(marker);
+      const uint32_t key = uint32_t{marker.id} << 2 | table;
       Recent& recent = recent_[(marker.id ^ marker.id >> 7) % kRecent];
-      if (recent.key != key) recent = {key, of(marker).number};
-      return recent.number;
+      if (recent.key == key) return *recent.label;
+      const auto& known = known_[table];
+      recent = {key, !known.empty() && known[marker.id] ? known[marker.id] : &look_up(marker, table)};
+      return *recent.label;
     }
+    uint32_t number_of(const markers::Marker& marker) { return of(marker).number; }
 
    private:
     friend class ZoneLabels;
@@ -62,7 +61,8 @@ class ZoneLabels {
     }
     const ZoneLabel& look_up(const markers::Marker& marker, Table table);
     struct Recent {
-      uint32_t key = ~0u, number = 0;
+      uint32_t key = ~0u;
+      const ZoneLabel* label = nullptr;
     };
     static constexpr size_t kRecent = 128;
 

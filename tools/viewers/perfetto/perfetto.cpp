@@ -62,8 +62,18 @@ char* put_fixed(char* at, unsigned field, uint64_t value) {
 
 }  // namespace
 
+Perfetto::Perfetto(Output& out, const FormatOptions& options)
+    : arguments_(options.arguments),
+      texts_(out, [this](const auto& frame, const auto& step, const StepExtra* extra, Output& to) {
+        const Sequence& s = step.aside ? frame.of->aside : frame.of->main;
+        if (step.kind == ZoneStep::Kind::end)
+          put_end(to, s, step.ns, step.flaw, step.cycles, step.bound_ns);
+        else
+          put_event(to, s, frame, step, extra);
+      }) {}
+
 void Perfetto::packet(const ProtoMessage& message) {
-  out_.append(ProtoMessage().message(1, message).bytes());
+  out().append(ProtoMessage().message(1, message).bytes());
 }
 
 void Perfetto::begin_globals() {
@@ -179,24 +189,20 @@ void Perfetto::put_clocks(uint32_t sequence, const Chip& chip, uint64_t ns, bool
              .message(trace_packet::clock_snapshot, snapshot));
 }
 
-Perfetto::Sequence& Perfetto::sequence_of(const TimelineLane& is, bool aside, uint64_t ns) {
+void Perfetto::begin_lane(const TimelineLane& is, bool aside, uint64_t ns) {
   Lane& lane = lanes_[is.number];
-  Sequence& s = aside ? lane.aside : lane.main;
-  if (s.id) return s;
   uint64_t track = lane.track;
   const Chip& chip = chips_[is.chip];
   if (aside)
     track = declare(chip.cores.at({is.core_x, is.core_y}), is.processor + " (overlapping)",
                     is.risc * kLaneRanks + 1);
-  begin_sequence(s, chip, track, ns);
-  return s;
+  begin_sequence(aside ? lane.aside : lane.main, chip, track, ns);
 }
 
-// `number`: of a label in this sequence.
-void Perfetto::intern(Sequence& s, uint32_t number, const std::string& name, const std::string& file,
-                      uint32_t line) {
+// A name that is new to this sequence.
+void Perfetto::put_name(Sequence& s, uint32_t number, const std::string& name, const std::string& file,
+                        uint32_t line) {
   if (s.names.size() <= number) s.names.resize(number + 1);
-  if (s.names[number]) return;
   s.names[number] = true;
   const uint64_t iid = number + 1;
   ProtoMessage data;
@@ -216,8 +222,9 @@ char* Perfetto::put_head(char* at, const Sequence& s, uint64_t ns) {
   return at + s.head_bytes;
 }
 
-void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycles, uint32_t bound_ns) {
-  char* const start = out_.room(kLongestHead + kLongestEvent);
+void Perfetto::put_end(Output& to, const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycles,
+                       uint32_t bound_ns) const {
+  char* const start = to.room(kLongestHead + kLongestEvent);
   *start = 0x0a;
   char* at = put_head(start + 2, s, ns);
   at = put_tag(at, trace_packet::track_event, 2);
@@ -227,73 +234,82 @@ void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycle
   if (arguments_ && cycles) at = put_annotation(at, Argument::cycles, cycles);
   if (bound_ns != kNoDurationBound) at = put_annotation(at, Argument::duration_bound, bound_ns);
   at = close(start + 1, close(event, at));
-  out_.advance(static_cast<size_t>(at - start));
+  to.advance(static_cast<size_t>(at - start));
 }
 
-// A begin or an instant.
-void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& step, MarkerExtras& extras) {
-  const markers::Marker& m = f.events.markers[step.marker];
-  const ZoneLabel& label = f.labels.of(m);
-  const HostSemantics* const more = extras.semantics(step.marker);
-  const EventText* const text = extras.text(step.marker);
+// A begin or an instant. Any thread.
+void Perfetto::put_event(Output& to, const Sequence& s, const Texts::Frame& frame, const Texts::Step& step,
+                         const StepExtra* extra) const {
+  const ZoneLabel& label = *step.label;
   ProtoMessage fields;
-  if (text) {
-    for (const EventField& field : text->fields)
+  if (extra) {
+    for (const EventField& field : extra->fields)
       fields.message(track_event::debug_annotations, annotation_of(field));
-    for (const uint64_t flow : text->flows) fields.fixed(track_event::flow_ids, flow);
+    for (const uint64_t flow : extra->flows) fields.fixed(track_event::flow_ids, flow);
   }
-  intern(s, label.number, label.name, label.file, label.line);
-  const size_t texts = label.name.size() + (more ? more->name.size() + more->meta.size() + 16 : 0) +
-                       (text ? text->name.size() + fields.bytes().size() : 0);
-  char* const start = out_.room(kLongestHead + kLongestEvent + 32 + texts);
+  const size_t texts =
+      label.name.size() + (extra ? extra->name.size() + extra->meta.size() + 16 + fields.bytes().size() : 0);
+  char* const start = to.room(kLongestHead + kLongestEvent + 32 + texts);
   *start = 0x0a;
-  char* at = put_head(start + 2, s, f.time_of(step));
+  char* at = put_head(start + 2, s, step.ns);
   at = put_number(at, trace_packet::sequence_flags, kNeedsState);
   at = put_tag(at, trace_packet::track_event, 2);
   char* const event = at++;
   const bool instant = step.kind == ZoneStep::Kind::mark;
   at = put_number(at, track_event::type, instant ? track_event::instant : track_event::slice_begin);
-  if (text)
-    at = put_text(at, track_event::name, text->name);
-  else if (more && !more->name.empty())
-    at = put_text(at, track_event::name, more->name);
+  if (extra && !extra->name.empty())
+    at = put_text(at, track_event::name, extra->name);
   else if (instant && step.flaw != Flaw::none)
     at = put_text(at, track_event::name, label.name + " (" + to_string(step.flaw) + ")");
   else
     at = put_number(at, track_event::name_iid, label.number + 1);
   if (!label.file.empty()) at = put_number(at, track_event::source_location_iid, label.number + 1);
   if (arguments_) {
-    at = put_annotation(at, Argument::host_id,
-                        more ? more->host_id.value_or(f.events.host_id) : f.events.host_id);
+    at =
+        put_annotation(at, Argument::host_id, extra ? extra->host_id.value_or(frame.host_id) : frame.host_id);
     if (label.hashed) at = put_annotation(at, Argument::zone_hash, label.hash);
-    if (f.events.trace_counter) at = put_annotation(at, Argument::replay, f.events.trace_counter);
+    if (frame.replay) at = put_annotation(at, Argument::replay, frame.replay);
   }
-  if (step.kind == ZoneStep::Kind::begin && step.marker == f.flow_marker)
-    at = put_fixed(at, track_event::flow_ids, f.flow);
-  if (text) {
+  if (step.flow) at = put_fixed(at, track_event::flow_ids, frame.flow);
+  if (extra) {
     std::memcpy(at, fields.bytes().data(), fields.bytes().size());
     at += fields.bytes().size();
-  } else {
-    if (has_payload(m.type)) at = put_annotation(at, Argument::value, f.events.payload(m));
-    if (m.type == markers::MarkerType::ts_data_16b)
-      at = put_annotation(at, Argument::value_2, f.events.payload(m, 1));
-    if (more && !more->meta.empty()) at = put_annotation(at, Argument::semantics, more->meta);
+    if (extra->value_count > 0) at = put_annotation(at, Argument::value, extra->values[0]);
+    if (extra->value_count > 1) at = put_annotation(at, Argument::value_2, extra->values[1]);
+    if (!extra->meta.empty()) at = put_annotation(at, Argument::semantics, extra->meta);
   }
   if (step.flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(step.flaw));
   at = close(start + 1, close(event, at));
-  out_.advance(static_cast<size_t>(at - start));
+  to.advance(static_cast<size_t>(at - start));
 }
 
 void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
   MarkerExtras extras(f);
+  const bool may_have_extras = has_extras(f);
+  Lane& lane = lanes_[is.number];
+  texts_.begin({&lane, f.flow, f.events.host_id, f.events.trace_counter});
   for (const ZoneStep& step : f.steps) {
     const uint64_t ns = f.time_of(step);
-    Sequence& s = sequence_of(is, step.aside, ns);
-    if (step.kind == ZoneStep::Kind::end)
-      put_end(s, ns, step.flaw, step.cycles, f.bound_of(step.marker));
-    else
-      put_event(s, f, step, extras);
+    Sequence& s = step.aside ? lane.aside : lane.main;
+    if (!s.id) begin_lane(is, step.aside, ns);
+    const bool ends = step.kind == ZoneStep::Kind::end;
+    const markers::Marker* const m = ends ? nullptr : &f.events.markers[step.marker];
+    const ZoneLabel* const label = ends ? nullptr : &f.labels.of(*m);
+    if (label) intern(s, label->number, label->name, label->file, label->line);
+    Texts::Step& kept = texts_.add();
+    kept.ns = ns;
+    kept.kind = step.kind, kept.flaw = step.flaw, kept.aside = step.aside;
+    if (ends) {
+      kept.cycles = step.cycles;
+      kept.bound_ns = f.bound_of(step.marker);
+      continue;
+    }
+    kept.label = label;
+    kept.flow = step.kind == ZoneStep::Kind::begin && step.marker == f.flow_marker;
+    if (may_have_extras || has_payload(m->type))
+      if (auto extra = extra_of(f, step, extras)) texts_.add_extra(kept, std::move(*extra));
   }
+  texts_.end();
 }
 
 void Perfetto::put_global(uint64_t ns, const ProtoMessage& event) {
@@ -322,7 +338,7 @@ void Perfetto::span(const TimelineRow& row, const TimelineSpan& span) {
   for (const uint64_t flow : span.flows) event.fixed(track_event::flow_ids, flow);
   if (span.from) event.fixed(track_event::flow_ids, span.from);
   put_own(s, span.begin_ns, event);
-  put_end(s, span.end_ns, Flaw::none, 0, kNoDurationBound);
+  put_end(out(), s, span.end_ns, Flaw::none, 0, kNoDurationBound);
 }
 
 void Perfetto::note(uint32_t chip, uint64_t ns, const std::string& text) {

@@ -17,6 +17,9 @@
 // Only whole packets are written at a time: a file is valid wherever it is cut between two of them, and a cut
 // packet is the only one lost. Memory: a bit for each name and RISC.
 #pragma once
+#include <deque>
+
+#include "tools/viewers/frame_texts.hpp"
 #include "tools/viewers/perfetto/protobuf.hpp"
 #include "tools/viewers/timeline.hpp"
 
@@ -24,7 +27,7 @@ namespace ttc::tools {
 
 class Perfetto : public TimelineWriter {
  public:
-  Perfetto(Output& out, const FormatOptions& options) : out_(out), arguments_(options.arguments) {}
+  Perfetto(Output& out, const FormatOptions& options);
 
   void device(const Session& session) override;
   void clock_known(uint32_t chip, bool cycles, const collect::ClockHead& head) override;
@@ -44,7 +47,8 @@ class Perfetto : public TimelineWriter {
   void host_value(const HostPlot& plot, uint64_t ns, double value) override;
   void host_row(const HostRow& row) override;
   void host_span(const HostRow& row, const HostSpan& span) override;
-  void end() override {}
+  void settle() override { texts_.settle(); }
+  void end() override { texts_.settle(); }
   bool shows_bounds() const override { return arguments_; }
 
  private:
@@ -76,15 +80,26 @@ class Perfetto : public TimelineWriter {
     uint64_t track = 0, pid = 0;
   };
 
+  using Texts = FrameTexts<Lane, ZoneLabel>;
+
+  Output& out() { return texts_.at_once(); }
   void packet(const ProtoMessage& message);
   void begin_sequence(Sequence& sequence, const Chip& chip, uint64_t track, uint64_t base_ns);
   void put_clocks(uint32_t sequence, const Chip& chip, uint64_t ns, bool lane_clock);
-  Sequence& sequence_of(const TimelineLane& lane, bool aside, uint64_t ns);
+  void begin_lane(const TimelineLane& lane, bool aside, uint64_t ns);
+  // `number`: of a label in this sequence.
   void intern(Sequence& sequence, uint32_t number, const std::string& name, const std::string& file,
-              uint32_t line);
-  char* put_head(char* at, const Sequence& sequence, uint64_t ns);
-  void put_end(const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles, uint32_t bound_ns);
-  void put_event(Sequence& sequence, const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
+              uint32_t line) {
+    if (sequence.names.size() <= number || !sequence.names[number])
+      put_name(sequence, number, name, file, line);
+  }
+  void put_name(Sequence& sequence, uint32_t number, const std::string& name, const std::string& file,
+                uint32_t line);
+  static char* put_head(char* at, const Sequence& sequence, uint64_t ns);
+  void put_end(Output& to, const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles,
+               uint32_t bound_ns) const;
+  void put_event(Output& to, const Sequence& sequence, const Texts::Frame& frame, const Texts::Step& step,
+                 const StepExtra* extra) const;
   uint64_t declare(uint64_t parent, const std::string& name, uint32_t rank,
                    const std::string* unit = nullptr);
   void put_global(uint64_t ns, const ProtoMessage& event);
@@ -93,10 +108,9 @@ class Perfetto : public TimelineWriter {
   Chip host_clock() const;
   void begin_globals();
 
-  Output& out_;
   bool arguments_;
   std::map<uint32_t, Chip> chips_;
-  std::vector<Lane> lanes_;         // by number
+  std::deque<Lane> lanes_;          // by number; they stay where they are
   std::vector<Row> rows_;           // by number
   std::vector<uint64_t> counters_;  // tracks, by number
   HostPids pids_{kMostChips};
@@ -106,6 +120,7 @@ class Perfetto : public TimelineWriter {
   uint64_t next_track_ = 1;
   uint32_t next_sequence_ = 2;  // 1: descriptors, counters, losses
   bool globals_begun_ = false, clocks_known_ = false;
+  Texts texts_;  // last: other threads read what is above
 };
 
 }  // namespace ttc::tools

@@ -1,0 +1,126 @@
+// Jobs that several threads do for their owner.
+#include "tools/jobs/workers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace ttc::tools {
+namespace {
+
+class Call : public Workers::Job {
+ public:
+  explicit Call(std::function<void()> what) : what_(std::move(what)) {}
+
+ private:
+  void run() override { what_(); }
+  std::function<void()> what_;
+};
+
+class WorkersOf : public testing::TestWithParam<unsigned> {};
+
+TEST_P(WorkersOf, EachJobIsDoneOnceAndTheOwnerGetsThemInItsOrder) {
+  constexpr size_t kJobs = 500;
+  std::vector<int> done(kJobs);
+  std::vector<std::unique_ptr<Call>> jobs;
+  Workers workers(GetParam());
+  for (size_t i = 0; i < kJobs; ++i) {
+    jobs.push_back(std::make_unique<Call>([&done, i] { ++done[i]; }));
+    workers.submit(*jobs.back());
+  }
+  for (size_t i = 0; i < kJobs; ++i) {
+    workers.wait(*jobs[i]);
+    EXPECT_EQ(done[i], 1) << i;
+    EXPECT_TRUE(workers.done(*jobs[i]));
+  }
+}
+
+TEST_P(WorkersOf, JobsOfARowComeOneAfterAnother) {
+  constexpr size_t kRows = 3, kJobs = 300;
+  std::vector<size_t> order[kRows];  // no lock: the row is one
+  std::vector<std::unique_ptr<Call>> jobs;
+  Workers::Row rows[kRows];
+  Workers workers(GetParam());
+  for (size_t i = 0; i < kJobs; ++i) {
+    jobs.push_back(std::make_unique<Call>([&order, i] { order[i % kRows].push_back(i); }));
+    workers.submit(*jobs.back(), &rows[i % kRows]);
+  }
+  for (const auto& job : jobs) workers.wait(*job);
+  for (size_t row = 0; row < kRows; ++row) {
+    ASSERT_EQ(order[row].size(), kJobs / kRows);
+    for (size_t i = 0; i < order[row].size(); ++i) EXPECT_EQ(order[row][i], i * kRows + row);
+  }
+}
+
+TEST_P(WorkersOf, WhatAJobThrowsIsThrownToWhoWaitsForIt) {
+  Call fails([] { throw std::runtime_error("no room"); });
+  int done = 0;
+  Call works([&done] { ++done; });
+  Workers::Row row;
+  Workers workers(GetParam());
+  workers.submit(fails, &row);
+  workers.submit(works, &row);
+  workers.wait(works);
+  EXPECT_EQ(done, 1);
+  EXPECT_THROW(workers.wait(fails), std::runtime_error);
+  EXPECT_NO_THROW(workers.wait(fails)) << "once";
+  workers.submit(works);
+  workers.wait(works);
+  EXPECT_EQ(done, 2) << "a job is submitted again";
+}
+
+TEST_P(WorkersOf, AfterForgettingNoJobIsUnderWay) {
+  std::atomic<int> under_way = 0;
+  std::vector<std::unique_ptr<Call>> jobs;
+  Workers workers(GetParam());
+  for (int i = 0; i < 200; ++i) {
+    jobs.push_back(std::make_unique<Call>([&under_way] {
+      ++under_way;
+      std::this_thread::yield();
+      --under_way;
+    }));
+    workers.submit(*jobs.back());
+  }
+  workers.forget_all();
+  EXPECT_EQ(under_way, 0);
+  for (const auto& job : jobs) EXPECT_TRUE(workers.done(*job));
+  jobs.clear();  // nothing refers to them
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, WorkersOf, testing::Values(1u, 2u, 3u, 8u));
+
+TEST(Workers, OfOneAreTheOwnerAlone) {
+  const auto owner = std::this_thread::get_id();
+  std::thread::id by;
+  Call job([&by] { by = std::this_thread::get_id(); });
+  Workers workers(1);
+  EXPECT_EQ(workers.threads(), 1u);
+  workers.submit(job);
+  EXPECT_EQ(by, owner);
+}
+
+TEST(Workers, TheOwnerWorksWhereItWouldWait) {
+  std::atomic<bool> begun = false, may_end = false;
+  Call first([&] {
+    begun = true;
+    while (!may_end) std::this_thread::yield();
+  });
+  std::thread::id by;
+  Call second([&] { by = std::this_thread::get_id(); });
+  Workers workers(2);
+  workers.submit(first);
+  while (!begun) std::this_thread::yield();  // the other thread has it, as the owner did not wait yet
+  workers.submit(second);
+  workers.wait(second);
+  EXPECT_EQ(by, std::this_thread::get_id());
+  EXPECT_FALSE(workers.done(first));
+  may_end = true;
+  workers.wait(first);
+}
+
+}  // namespace
+}  // namespace ttc::tools
