@@ -7,7 +7,7 @@
 // A reader of the ring decodes every frame and compares its launch number with the one before it in its lane. At the end each lane must
 // have delivered as many frames as its core has launched, no core may have dropped any, and no interval may be reported.
 //
-// The baseline is the same firmware with nobody reading: what a launch costs the emulation. TTC_LAUNCHES sets the number of launches of
+// The baseline is the same firmware without a reader: what a launch costs the emulation. TTC_LAUNCHES sets the number of launches of
 // all cores; a billion take a quarter of an hour.
 #include <unistd.h>
 
