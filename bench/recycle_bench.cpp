@@ -8,7 +8,7 @@
 // have delivered as many frames as its core has launched, no core may have dropped any, and no interval may be reported.
 //
 // The baseline is the same firmware without a reader: what a launch costs the emulation. TTC_LAUNCHES sets the number of launches of
-// all cores; a billion take a quarter of an hour.
+// all cores; a billion take some 20 minutes of CPU time.
 #include <unistd.h>
 
 #include <array>
