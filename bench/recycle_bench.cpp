@@ -260,12 +260,18 @@ double generating_ns(uint64_t launches_a_core) {
   return static_cast<double>(thread_cpu_ns() - begin);
 }
 
+// Removes the segment when its writer is gone, which keeps it.
+struct Live {
+  ~Live() { shm::remove_segment(name); }
+  const std::string name = "bench-recycle-" + std::to_string(getpid());
+};
+
 int run(uint64_t launches_a_core) {
   const uint64_t launches = kCores * launches_a_core;
-  const std::string live = "bench-recycle-" + std::to_string(getpid());
+  const Live live;
   shm::SegmentOptions segment_options;
   segment_options.ring_bytes = 4 << 20;
-  shm::SegmentWriter segment(live, "memory", 1, segment_options);
+  shm::SegmentWriter segment(live.name, "memory", 1, segment_options);
   collect::Publisher publisher(segment, 0, kFormat.generation);
   auto port = std::make_unique<MemoryCard>(launches_a_core);
   MemoryCard& card = *port;
@@ -277,7 +283,7 @@ int run(uint64_t launches_a_core) {
   options.bytes_per_risc = kLogBytes;
   options.recycling = &recycling;
   collect::Drain drain(std::move(port), {1000, 8, 1, false}, attachment, publisher, segment, options);
-  Follower follower(live);
+  Follower follower(live.name);
 
   const uint64_t begin = thread_cpu_ns();
   Samples sweeps;
@@ -296,7 +302,6 @@ int run(uint64_t launches_a_core) {
   follower.read();
   const auto spent = static_cast<double>(thread_cpu_ns() - begin);
   segment.end();
-  shm::remove_segment(live);
 
   uint64_t frames = 0, missing = 0, dropped = 0;
   for (uint32_t c = 0; c < kCores; ++c) {
