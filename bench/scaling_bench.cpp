@@ -11,6 +11,9 @@
 //   sweep     every core once a millisecond (the idle interval), or as soon as the last sweep has ended
 //   schedule  whatever the drain itself has due: what ttcollect does
 //
+// The last table has the drain's schedule where sweeps take a stated share of the time (`--loaded`: that table alone): how long launches
+// take to readers, in sweeps in which every core has a launch.
+//
 // The card charges every line of payload a full round trip. Streaming loads overlap on silicon, so where
 // payload dominates, this is the pessimistic end.
 #include <cerrno>
