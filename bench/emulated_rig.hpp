@@ -24,6 +24,7 @@ struct RigOptions {
   uint32_t round_trip_ns = 0;
   bool simulated = false;  // time moves by move_to() and sweep_all() alone; a round trip then costs none
   uint32_t bytes_per_risc = 48000;
+  size_t ring_bytes = working_set();
   bool descriptor_reads = false;
   bool plain = false;  // descriptor reads without io_uring
   // How the card of this name is opened; empty: as an emulated one.
@@ -53,7 +54,7 @@ class Rig {
       for (const emulation::WorldCore& c : world_.cores())
         if (c.flat_id == at.flat_id) cores.push_back(emulation::make_core(world_, c, zones_));
     shm::SegmentOptions segment_options;
-    segment_options.ring_bytes = working_set();
+    segment_options.ring_bytes = o.ring_bytes;
     segment = std::make_unique<shm::SegmentWriter>(live_name(), "emu:" + name_, 1, segment_options);
     publisher = std::make_unique<collect::Publisher>(*segment, 0, attachment.layout->format.generation);
     std::string fallback;
@@ -112,7 +113,12 @@ class Rig {
     if (simulated_) card_.advance_clock(ns - at_ns_);  // it runs at 1 GHz
     at_ns_ = ns;
   }
-  // The firsts are over: first run of a core, first frame of a lane, pages of the ring and of the card.
+  // The host has read all logs, and begins them anew.
+  void reset_all() {
+    for (const emulation::WorldCore& core : world_.cores()) world_.host_reset(core);
+    for (int i = 0; i < 8; ++i) sweep_all();
+  }
+  // The firsts are over: first run of a core, first frame of a lane, first pages of the ring and of the card.
   void warm_up(uint32_t zones, bool data) {
     for (int i = 0; i < 3; ++i) {
       launch_all(zones, data);

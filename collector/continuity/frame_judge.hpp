@@ -1,10 +1,10 @@
 // Frames that verified, one after the other: which may be taken, and what they show. No state changes before they are accepted. Pure.
 #pragma once
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "firmware_markers/frame.hpp"
 
@@ -45,20 +45,21 @@ class FrameJudge {
       ++finished_runs;
     else
       pushed_early = true;
-    if (!fresh_seen) first_fresh.assign(frame.words.begin(), frame.words.end());
+    if (!fresh_seen) first_fresh = frame.words;
     fresh_seen = true;
     return true;
   }
 
-  std::vector<uint32_t> hosts;
+  boost::container::small_vector<uint32_t, 4>
+      hosts;  // a visit finds one frame of a lane, mostly: without the heap
   uint32_t finished_runs = 0;
   size_t first_end = 0;  // of the first frame that verified, whether it was taken or not
   bool pushed_early = false;
   bool fresh_seen = false;
-  bool unproven_seen = false;  // words without a time or a valid bit
-  bool foreign_id = false;     // the frame that was not taken carries an id that no launch has
-  bool ids_repeat = false;     // a launch has the id of the one that stood at its place before
-  std::vector<uint32_t> first_fresh;
+  bool unproven_seen = false;             // words without a time or a valid bit
+  bool foreign_id = false;                // the frame that was not taken carries an id that no launch has
+  bool ids_repeat = false;                // a launch has the id of the one that stood at its place before
+  std::span<const uint32_t> first_fresh;  // in the words being verified
 
  private:
   bool is_launch(uint32_t host_id) const {

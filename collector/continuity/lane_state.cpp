@@ -22,13 +22,11 @@ bool Canary::stands(std::span<const uint32_t> now) const {
 }
 
 void Canary::append(std::span<const uint32_t> delivered) {
-  std::array<uint32_t, 2 * kWords> joined{};
   const auto fresh = delivered.last(std::min<size_t>(delivered.size(), kWords));
-  std::copy_n(words_.begin(), count_, joined.begin());
-  std::copy(fresh.begin(), fresh.end(), joined.begin() + count_);
-  const auto total = static_cast<uint32_t>(count_ + fresh.size());
-  count_ = std::min(total, kWords);
-  std::copy_n(joined.begin() + (total - count_), count_, words_.begin());
+  const auto kept = std::min(count_, static_cast<uint32_t>(kWords - fresh.size()));
+  std::copy(words_.begin() + (count_ - kept), words_.begin() + count_, words_.begin());
+  std::copy(fresh.begin(), fresh.end(), words_.begin() + kept);
+  count_ = kept + static_cast<uint32_t>(fresh.size());
 }
 
 void FirstWords::see(std::span<const uint32_t> words, uint64_t start, uint64_t now_ns) {

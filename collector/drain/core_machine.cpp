@@ -66,6 +66,7 @@ Access CoreMachine::poll_and_take(uint64_t now_ns, bool& news) {
 Access CoreMachine::take(const QuietCheck::Poll& poll, uint64_t now_ns, bool stored_moved, bool& news) {
   const ControlSample& snap = poll.sample;
   news = has_news(snap);
+  if (news) request_lines(core.lanes);
   core.polls.quiet = news ? 0 : core.polls.quiet + 1;
   if (poll.front == QuietCheck::Front::empty && core.lanes[0].delivered && kind().counts_launches)
     core.polls.caught_up(poll.begun_ns, dev.resets);

@@ -26,8 +26,8 @@ std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset,
 
 }  // namespace
 
-std::vector<Delivery::Fetched> Delivery::plan(const ControlSample& snap, uint64_t& bytes) const {
-  std::vector<Fetched> fetched;
+Delivery::OfLanes<Delivery::Fetched> Delivery::plan(const ControlSample& snap, uint64_t& bytes) const {
+  OfLanes<Fetched> fetched;
   const uint64_t room = (publisher.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
   // What takes longer than the poll deadline is void: of a long backlog on a slow link, a part at a time.
   const uint64_t lines_in_time =
@@ -79,7 +79,7 @@ bool Delivery::settled(LaneState& lane, std::span<const uint32_t> words, uint64_
 }
 
 void Delivery::accept(const Fetched& f, const uint64_t* slot, const ControlSample& snap, uint64_t now_ns,
-                      const Proof& joined, std::vector<Publisher::Span>& spans) {
+                      const Proof& joined, OfLanes<Publisher::Span>& spans) {
   LaneState& lane = *f.lane;
   const auto words = slot_words(slot, f.data_offset, f.words);
   const uint32_t landed = core.landing.landed()[f.risc];
@@ -94,7 +94,7 @@ void Delivery::accept(const Fetched& f, const uint64_t* slot, const ControlSampl
   const auto whole = words.first(walk.whole_words);
   lane.caution.careful = lane.caution.careful || judge.unproven_seen || judge.ids_repeat;
   lane.caution.waits = walk.held;
-  if (f.risc == 0) remember_hosts(judge.hosts);
+  if (f.risc == 0) remember_hosts({judge.hosts.data(), judge.hosts.size()});
   const bool trusted = !lane.canary.none() || settled(lane, words.first(judge.first_end), snap.read_time_ns);
   if (whole.empty() && walk.held && !judge.foreign_id) return;
   if (whole.empty() || !trusted) {
@@ -185,7 +185,7 @@ card::Expected<bool> Delivery::same_epoch(const ControlSample& snap, std::span<c
 
 Access Delivery::deliver(const ControlSample& snap, uint64_t now_ns) {
   uint64_t bytes = 0;
-  const std::vector<Fetched> fetched = plan(snap, bytes);
+  const OfLanes<Fetched> fetched = plan(snap, bytes);
   if (fetched.empty()) return Access::ok;
   uint64_t* slot = publisher.claim(bytes);
   std::array<LogRead, device::kMaxRiscs> reads;
@@ -200,7 +200,7 @@ Access Delivery::deliver(const ControlSample& snap, uint64_t now_ns) {
   const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = reader.now_ns() - begun_ns;
   const bool interrupted = took_ns > 2 * lines * dev.line_ns + timing::kLandedNs;
   dev.line_ns = (3 * dev.line_ns + std::min(took_ns / lines, 2 * dev.line_ns + timing::kLandedNs)) / 4;
-  const auto stands = same_epoch(snap, fetched, slot, interrupted);
+  const auto stands = same_epoch(snap, {fetched.data(), fetched.size()}, slot, interrupted);
   if (!stands) return stands.error();
   if (!*stands) note_reset(false);
   // Delayed for so long that an epoch may have passed: polled again.
@@ -211,14 +211,15 @@ Access Delivery::deliver(const ControlSample& snap, uint64_t now_ns) {
   if (!joined) return Access::ok;
   const bool proven =
       std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return !l.canary.none(); });
-  std::vector<Publisher::Span> spans;
+  OfLanes<Publisher::Span> spans;
   for (const Fetched& f : fetched) accept(f, slot, snap, now_ns, *joined, spans);
   if (proven) core.polls.proven_ns = snap.read_time_ns;
   if (spans.empty()) return Access::ok;
   announce_names();
   const Publisher::Span& last = spans.back();
   publisher.publish_words(slot, last.data_offset + round8(4ull * last.word_count),
-                          chunk_core(snap.run_counter, snap.read_time_ns, core.notes), spans);
+                          chunk_core(snap.run_counter, snap.read_time_ns, core.notes),
+                          {spans.data(), spans.size()});
   if (dev.options.seen)
     dev.options.seen(core.tile.at, core.lanes[last.risc].digest.last_time, reader.now_ns());
   core.notes = 0;

@@ -1,8 +1,8 @@
 // Makes a published chunk of announced words: fetches them in one go, verifies them frame by frame, publishes them or leaves
 // them for the next visit.
 #pragma once
+#include <boost/container/static_vector.hpp>
 #include <span>
-#include <vector>
 
 #include "collector/core/core_part.hpp"
 
@@ -27,11 +27,14 @@ class Delivery : CorePart {
     bool cut;              // the log continues behind it
     uint32_t data_offset;  // of the first new word, from the chunk's start
   };
-  std::vector<Fetched> plan(const ControlSample& snap, uint64_t& bytes) const;
+  template <class T>
+  using OfLanes = boost::container::static_vector<T, device::kMaxRiscs>;
+
+  OfLanes<Fetched> plan(const ControlSample& snap, uint64_t& bytes) const;
   card::Expected<bool> same_epoch(const ControlSample& snap, std::span<const Fetched> fetched,
                                   const uint64_t* slot, bool interrupted);
   void accept(const Fetched& f, const uint64_t* slot, const ControlSample& snap, uint64_t now_ns,
-              const Proof& joined, std::vector<Publisher::Span>& spans);
+              const Proof& joined, OfLanes<Publisher::Span>& spans);
   bool settled(LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns);
   void give_up(const Fetched& f, std::span<const uint32_t> words);
 };

@@ -32,8 +32,9 @@ TEST_F(FrameJudged, a_frame_of_a_launch_is_taken_once_it_has_landed) {
   EXPECT_FALSE(waits.take(frame(11)));
   EXPECT_TRUE(landed.take(frame(11)));
   EXPECT_EQ(landed.finished_runs, 1u);
-  EXPECT_EQ(landed.first_fresh, words_);
-  EXPECT_EQ(landed.hosts, std::vector<uint32_t>{11});
+  EXPECT_EQ(test::Words(landed.first_fresh.begin(), landed.first_fresh.end()), words_);
+  ASSERT_EQ(landed.hosts.size(), 1u);
+  EXPECT_EQ(landed.hosts.front(), 11u);
 }
 
 TEST_F(FrameJudged, a_head_that_replaced_another_launchs_has_landed) {
