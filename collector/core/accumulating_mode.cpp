@@ -10,7 +10,8 @@ namespace {
 
 using card::Access;
 
-// A push begins so long after the last marker that it takes: BRISC starts it at the end of the launch, before anything else.
+// A push begins so long after the last marker that it takes: BRISC starts it at the end of the launch, before anything else. A launch
+// behind a host reset comes later than that, as the host reads results before it launches again (timing::kPollDeadlineNs).
 constexpr int64_t kPushFollowsCycles = 20'000;
 
 }  // namespace
