@@ -259,6 +259,7 @@ void Drain::store_counters() {
   segment_.set(Counter::epochs, c.epochs);
   segment_.set(Counter::retries, c.retries);
   segment_.set(Counter::missed_poll_deadlines, c.missed_poll_deadlines);
+  segment_.set(Counter::lines_beyond_share, budget_.beyond_lines());
   segment_.set(Counter::recovered_words, c.recovered_words);
   segment_.set(Counter::unparsable_words, c.unparsable_words);
   segment_.set(Counter::dropped_on_card_launches, c.dropped_runs);

@@ -30,7 +30,10 @@ class VisitBudget {
     const double paid = std::clamp(static_cast<double>(lines), 0.0, std::max(of_polls_, 0.0));
     of_polls_ -= paid;
     lines_ -= paid;
+    beyond_lines_ += static_cast<double>(lines) - paid;
   }
+  // What such polls took on top of the share so far.
+  uint64_t beyond_lines() const { return static_cast<uint64_t>(beyond_lines_); }
   // When something is left again; not after the time of the last call where something is left now.
   uint64_t allows_again_ns() const {
     if (!limited() || lines_ > 0) return filled_ns_;
@@ -49,7 +52,7 @@ class VisitBudget {
   }
 
   double lines_per_ns_;
-  double lines_ = 0, of_polls_ = 0;
+  double lines_ = 0, of_polls_ = 0, beyond_lines_ = 0;
   uint64_t filled_ns_ = 0;  // 0: not yet
 };
 

@@ -443,6 +443,7 @@ void DeviceRun::take_account() {
   r.retries = drain_->retries();
   r.missed_poll_deadlines = drain_->missed_poll_deadlines();
   r.sweeps = drain_->sweeps();
+  r.lines_beyond_share = drain_->lines_beyond_share();
   r.recovered_words = segment_->get(Counter::recovered_words);
   r.transactions = drain_->transactions();
   r.before_collecting = before_collecting_;

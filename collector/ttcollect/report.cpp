@@ -60,7 +60,8 @@ json to_json(const Footprint& f, const DeviceResult& r) {
           {"link_share", r.link_bytes_per_s > 0 ? json(f.link_share) : json()},
           {"link_bytes_per_s", static_cast<uint64_t>(r.link_bytes_per_s)},
           {"link_by", r.link_bytes_per_s <= 0 ? json() : json(r.link_nominal ? "sysfs" : "probe")},
-          {"lines_per_s_at_most", r.lines_per_s_at_most > 0 ? json(r.lines_per_s_at_most) : json()}};
+          {"lines_per_s_at_most", r.lines_per_s_at_most > 0 ? json(r.lines_per_s_at_most) : json()},
+          {"lines_beyond_share", r.lines_per_s_at_most > 0 ? json(r.lines_beyond_share) : json()}};
 }
 
 std::string in_words(const Footprint& f, const DeviceResult& r) {

@@ -79,9 +79,10 @@ struct DeviceResult {
   card::Transactions transactions;
   card::Transactions before_collecting;  // of them: attaching and the probe
   LinkProbe link;
-  double link_bytes_per_s = 0;     // what the way to the card can carry; 0: not known
-  bool link_nominal = false;       // that is by sysfs, not measured
-  double lines_per_s_at_most = 0;  // that polls may read (RunOptions::link_share); 0: no limit
+  double link_bytes_per_s = 0;      // what the way to the card can carry; 0: not known
+  bool link_nominal = false;        // that is by sysfs, not measured
+  double lines_per_s_at_most = 0;   // that polls may read (RunOptions::link_share); 0: no limit
+  uint64_t lines_beyond_share = 0;  // that polls within their deadline took on top
   card::GuardedCard::Account suspicions;
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
   VisibleAfter visible;                     // when synced

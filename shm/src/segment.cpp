@@ -168,7 +168,8 @@ const char* label(Counter counter) {
                                      "visibility_32768_to_65536_us",
                                      "visibility_65536_us_and_more",
                                      "visibility_bound_ns",
-                                     "visibility_without_clock"};
+                                     "visibility_without_clock",
+                                     "lines_beyond_share"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }

@@ -26,7 +26,8 @@ def at_most():
 
 def without():
     report = RunOf(CARD).end().report
-    h.check(report["footprint"]["lines_per_s_at_most"] is None, f"{report['footprint']}")
+    cost = report["footprint"]
+    h.check(cost["lines_per_s_at_most"] is None and cost["lines_beyond_share"] is None, f"{cost}")
 
 
 def too_little():
@@ -34,6 +35,7 @@ def too_little():
     run = RunOf(["--cores", 4, "--programs", 40, "--pace", "--round-trip-ns", 1000], ["--link-share", "1%"], quiet=False).end()
     h.check("--link-share 1% is less than polls of" in run.err and "those come on top" in run.err, run.err)
     h.check(run.report["programs"] == 40, f"{run.report['programs']} programs of 40")
+    h.check(run.report["footprint"]["lines_beyond_share"] > 0, f"{run.report['footprint']}")
 
 
 def refused():

@@ -80,6 +80,8 @@ constexpr Row kTotals[] = {
     {C::sweeps, "ttcollect_sweeps_total", "Sweeps over the card's cores."},
     {C::missed_poll_deadlines, "ttcollect_missed_poll_deadlines_total",
      "Polls of cores so late that a host reset may have gone by between two of them."},
+    {C::lines_beyond_share, "ttcollect_lines_beyond_share_total",
+     "Lines that polls within their deadline read on top of --link-share."},
     {C::epochs, "ttcollect_epochs_total", "Host resets of cores that were noticed."},
     {C::retries, "ttcollect_read_retries_total",
      "Reads that were repeated because their words were not certain."},

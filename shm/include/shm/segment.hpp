@@ -194,6 +194,7 @@ enum class Counter : uint32_t {
   visibility_65536_us_and_more,
   visibility_bound_ns,       // the largest bound of the clock among them
   visibility_without_clock,  // chunks that no final clock segment covered
+  lines_beyond_share,        // read by polls whose deadline was near, on top of --link-share
   count
 };
 // Bucket i is of what is below visibility_below_ns(i) and in no bucket before; the last one has no upper edge.

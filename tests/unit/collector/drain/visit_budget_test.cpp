@@ -58,6 +58,7 @@ TEST(VisitBudget, polls_for_deadlines_leave_half_of_the_share_to_words) {
   }
   EXPECT_GE(words, 49'000u);
   EXPECT_LE(words, 51'000u);
+  EXPECT_NEAR(static_cast<double>(budget.beyond_lines()), 500'000 - 50'000, 1'000);
 }
 
 TEST(VisitBudget, few_polls_for_deadlines_are_part_of_the_share) {
@@ -68,6 +69,7 @@ TEST(VisitBudget, few_polls_for_deadlines_are_part_of_the_share) {
     budget.pay_poll(2), polls += 2;
   }
   EXPECT_LE(words + polls, 100'000u + budget.most_of_a_visit() + 2);
+  EXPECT_EQ(budget.beyond_lines(), 0u);
 }
 
 }  // namespace
