@@ -17,6 +17,7 @@
 // The card charges every line of payload a full round trip. Streaming loads overlap on silicon, so where
 // payload dominates, this is the pessimistic end.
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -333,8 +334,8 @@ std::vector<Result> measure(const Chip& chip) {
   return results;
 }
 
-// A rate at which the drain is in sweeps, by its own schedule, for kLoadedShare of the time: found by the rates tried before.
-constexpr double kLoadedShare = 0.7;
+constexpr double kLoadedShare = 0.7;  // of the time that the drain is in sweeps, by its own schedule
+constexpr double kNearEnough = 0.02;
 // The median sweep in which every core has one launch.
 double full_sweep_us(const Chip& chip, size_t cores, uint32_t charged_ns) {
   Rig rig(rig_options(chip, cores));
@@ -349,6 +350,32 @@ double full_sweep_us(const Chip& chip, size_t cores, uint32_t charged_ns) {
   return times.us(50);
 }
 
+struct Loaded {
+  double a_second = 0;
+  Cost cost;
+  double off() const { return cost.behind ? 1 : std::abs(cost.looking - kLoadedShare); }
+};
+
+// The rate of launches with that share, between the highest one tried that has less and the lowest that has more. Sweeps of idle cores count, and
+// beyond some rate every sweep finds news: the share grows with the rate by leaps.
+Loaded find_loaded(const Chip& chip, size_t cores, uint32_t charged, Launches launches) {
+  Loaded best{0, {}};
+  best.cost.behind = true;
+  double a_second = kLoadedShare / (charged / 1e9 * static_cast<double>(cores)) / 20, less = 0, more = 0;
+  for (int i = 0; i < repetitions(12); ++i) {
+    const Case at{cores, {static_cast<uint32_t>(a_second), "", ""}, charged, launches};
+    const Loaded tried{a_second, measure(chip, at).schedule};
+    if (tried.off() <= best.off()) best = tried;
+    if (best.off() < kNearEnough) break;
+    (tried.cost.behind || tried.cost.looking > kLoadedShare ? more : less) = a_second;
+    if (less > 0 && more > 0)
+      a_second = std::sqrt(less * more);
+    else
+      a_second *= tried.cost.behind ? 0.8 : kLoadedShare / tried.cost.looking;
+  }
+  return best;
+}
+
 void measure_loaded(const Chip& chip) {
   result("%s, %s: the drain is in sweeps for %.0f %% of the time; how long launches take to readers",
          chip.what, chip.generation, 100 * kLoadedShare);
@@ -359,15 +386,7 @@ void measure_loaded(const Chip& chip) {
     for (const uint32_t charged : {500u, 1000u})
       for (const size_t cores : chip.cores) {
         if (cores < 8) continue;
-        const double line_share = charged / 1e9 * static_cast<double>(cores);
-        double a_second = kLoadedShare / line_share / 20;
-        Cost cost;
-        for (int i = 0; i < repetitions(5); ++i) {
-          cost =
-              measure(chip, {cores, {static_cast<uint32_t>(a_second), "", ""}, charged, launches}).schedule;
-          if (!cost.behind && std::abs(cost.looking - kLoadedShare) < 0.02) break;
-          a_second *= cost.behind ? 0.8 : kLoadedShare / cost.looking;
-        }
+        const auto [a_second, cost] = find_loaded(chip, cores, charged, launches);
         const double sweep_us = full_sweep_us(chip, cores, charged), in_sweeps = cost.seen_p99_us / sweep_us;
         result(" %5u %5zu  %-11s %12.0f %4.0f%% %4.0f%% %10.0f %9.0f %8.0f %14.2f %s", charged, cores,
                launches == Launches::apart ? "own phases" : "once", a_second, 100 * cost.link,
