@@ -113,7 +113,7 @@ class Rig {
     if (simulated_) card_.advance_clock(ns - at_ns_);  // it runs at 1 GHz
     at_ns_ = ns;
   }
-  // The host has read all logs, and begins them anew.
+  // A results read of the host: all logs begin at their front again.
   void reset_all() {
     for (const emulation::WorldCore& core : world_.cores()) world_.host_reset(core);
     for (int i = 0; i < 8; ++i) sweep_all();
