@@ -87,6 +87,12 @@ Watched watch(const test::MovingWorld& truth, HostTime end, uint64_t seed, const
   return w;
 }
 
+// All reads at once leave other stretches for the largest even rate than those up to some moment do: the smaller bound of both is the
+// least one.
+double least_bound(const ClockMap::Converted& ours, const ClockMap::Converted& at_best) {
+  return static_cast<double>(std::min(ours.quality.bound, at_best.quality.bound)) / 16;
+}
+
 int wrong = 0;
 
 void compare(test::Motion motion, uint64_t seed, bool timer) {
@@ -121,7 +127,7 @@ void compare(test::Motion motion, uint64_t seed, bool timer) {
     conditional += c.quality.kind == BoundKind::conditional;
     if (off > bound.ns.back()) ++outside, farthest = std::max(farthest, off - bound.ns.back());
     if (off > hard.ns.back()) std::puts("WRONG: hard"), ++wrong;
-    least.ns.push_back(static_cast<double>(at_best.at(cycles & kMarkerMask, t).quality.bound) / 16);
+    least.ns.push_back(least_bound(c, at_best.at(cycles & kMarkerMask, t)));
     if (t >= w.relied_on) later.ns.push_back(bound.ns.back()), later_least.ns.push_back(least.ns.back());
     if (i % 20 == 0) known.ns.push_back(knowing.bound_ns(t));
     two.add(ends.at(cycles), t);
@@ -199,7 +205,7 @@ void judge(test::Motion motion, uint64_t seed, bool timer, Tally& tally) {
     const HostTime off = c.host > t ? c.host - t : t - c.host;
     bound.ns.push_back(static_cast<double>(c.quality.bound) / 16);
     const auto best = at_best.at(truth.cycles(t) & kMarkerMask, t);
-    least.ns.push_back(static_cast<double>(best.quality.bound) / 16);
+    least.ns.push_back(least_bound(c, best));
     tally.outside_least += (best.host > t ? best.host - t : t - best.host) > best.quality.bound;
     if (i % 10 == 0) known.ns.push_back(knowing.bound_ns(t));
     tally.hard += c.quality.kind != BoundKind::conditional;

@@ -26,9 +26,15 @@ constexpr double kHiddenShare = 2;  // likewise: a line passes the reads on both
 constexpr double kShorterThanAStepNs = 1.1e6;  // a PLL step stays for 1 ms, and reads are up to 1.06 apart
 constexpr size_t kBrief = 14;                  // samples from core to core
 constexpr uint64_t kShiftsForNs = 10'000'000'000, kShiftsBeforeNs = 250'000'000;
-// Distances from an end of a run at which the slew is limited again, in samples.
-constexpr size_t kDepths[] = {2,  3,  4,  5,   6,   8,   10,  12,  15,  19,  24,  30,  38, 48,
-                              60, 75, 95, 120, 150, 190, 240, 300, 380, 480, 600, 750, 950};
+constexpr size_t kLeastDepth = 2;                             // samples
+constexpr double kDepthShare = 1.25, kFineDepthShare = 1.08;  // from one to the next
+constexpr size_t kFineDepth = 600;                            // samples
+
+// Distances from an end of a run at which the slew is limited again, in samples; finer where segments become final.
+size_t deeper(size_t depth) {
+  const double share = depth < kFineDepth ? kDepthShare : kFineDepthShare;
+  return std::max(depth + 1, static_cast<size_t>(static_cast<double>(depth) * share));
+}
 
 }  // namespace
 
@@ -247,8 +253,8 @@ void ClockEstimator::find_off_grid(Core& core) const {
 
 // --- how fast the frequency may change
 
-// The largest even change through all of the samples, as a share of the pace per ns.
-double ClockEstimator::largest_slew(size_t first, size_t last) const {
+// The largest even change through all of the samples, as a share of the pace per ns. No value: none passes all of them.
+std::optional<double> ClockEstimator::largest_slew(size_t first, size_t last) const {
   const ClockRead &o = sample(first).best, &end = sample(last).best;
   const double cycles = cycles_of(end.cycles, o.cycles);
   // Limits of the mean pace: late reads leave it open where there are few.
@@ -262,22 +268,40 @@ double ClockEstimator::largest_slew(size_t first, size_t last) const {
     reads.push_back(
         {cycles_of(r.cycles, o.cycles), ns_of(r.before, o.before) - most, ns_of(r.after, o.before)});
   }
-  const double bend = largest_even_slew(reads);
-  return bend >= kAnySlew ? kAnySlew : bend / (least * least);
+  const auto bend = largest_even_slew(reads);
+  if (!bend || *bend >= kAnySlew) return bend;
+  return *bend / (least * least);
 }
 
 // `other`: the last sample that the run has in the direction away from `end`.
 void ClockEstimator::extend(SlewProfile& profile, size_t end, size_t other) const {
-  if (profile.end != end) profile = {end, 0, {}};
+  if (profile.end != end) profile = {end, kLeastDepth, false, {}};
   const size_t length = other > end ? other - end : end - other;
-  if (length <= profile.known) return;
-  profile.known = length;
-  for (size_t k = profile.most.size(); k < std::size(kDepths) && kDepths[k] <= length; ++k) {
-    const size_t far = other > end ? end + kDepths[k] : end - kDepths[k];
-    const double most = largest_slew(std::min(far, end), std::max(far, end));
+  for (; profile.next <= length && !profile.complete; profile.next = deeper(profile.next)) {
+    const size_t far = other > end ? end + profile.next : end - profile.next;
+    const auto most = largest_slew(std::min(far, end), std::max(far, end));
+    // The wander bends what is longer: no even change passes it, and it limits none.
+    profile.complete = !most;
     // A shorter stretch of the same reads has to be explained as well.
-    profile.most.push_back(k == 0 ? most : std::min(most, profile.most.back()));
+    if (most && (profile.limits.empty() || *most < profile.limits.back().most))
+      profile.limits.push_back({profile.next, *most});
   }
+}
+
+// The largest even change on the way from sample `i` to the profile's end.
+double ClockEstimator::most_even(const SlewProfile& profile, size_t i) {
+  const size_t depth = i > profile.end ? i - profile.end : profile.end - i;
+  const auto behind = std::upper_bound(profile.limits.begin(), profile.limits.end(), depth,
+                                       [](size_t d, const SlewLimitAt& l) { return d < l.depth; });
+  return behind == profile.limits.begin() ? kAnySlew : std::prev(behind)->most;
+}
+
+// Whether reads that follow would limit a change at sample `i` hardly better: those behind it limit one as well as those in front, or
+// to half of the wander.
+bool ClockEstimator::surely_limited(size_t i) const {
+  const double enough = rules_.wander_ppb_per_s * 1e-18 / rules_.slew_share;
+  const auto most = largest_slew(i, newest());
+  return !most || *most <= std::max(most_even(runs_.back().at_first, i), enough);
 }
 
 void ClockEstimator::find_slews(const Core& core) {
@@ -288,15 +312,9 @@ void ClockEstimator::find_slews(const Core& core) {
 
 double ClockEstimator::slew_at(size_t i, const Core& core) const {
   const Run& run = runs_[core.run];
-  const auto of = [&](const SlewProfile& p) {
-    const size_t depth = i > p.end ? i - p.end : p.end - i;
-    double most = kAnySlew;
-    for (size_t k = 0; k < p.most.size() && kDepths[k] <= depth; ++k) most = p.most[k];
-    return most;
-  };
   double most = 0;
-  if (core.slews_from_left) most = std::max(most, of(run.at_first));
-  if (core.slews_from_right) most = std::max(most, of(run.at_last));
+  if (core.slews_from_left) most = std::max(most, most_even(run.at_first, i));
+  if (core.slews_from_right) most = std::max(most, most_even(run.at_last, i));
   if (most >= kAnySlew) return kAnySlew;
   return most * rules_.slew_share + rules_.wander_ppb_per_s * 1e-18;
 }

@@ -13,16 +13,18 @@ constexpr double kSlowest = 1000;    // ns a cycle; what is slower counts as sta
 constexpr double kWideShare = 1.3;   // of the usual width: as wide as a read is taken to be
 constexpr double kTightShare = 2.5;  // reads up to this are tight
 constexpr size_t kWidthsKept = 63;
-constexpr size_t kReadsWanted = 96;        // either side of a sample, for its knot
-constexpr size_t kFewest = 4, kMost = 96;  // samples either side
-constexpr size_t kTested = 96;             // samples that a new one is tested with
-constexpr size_t kFewestOfRun = 6;         // samples
-constexpr size_t kConfirming = 150;        // samples behind a window, in which what disturbs it shows
-constexpr size_t kConfirmingOpen = 700;    // samples; of a run that continues
-constexpr double kConfirmingOpenNs = 1e9;  // likewise, at most
-constexpr size_t kFinalAtOnce = 64;        // samples
-constexpr size_t kFewestOfFrequency = 24;  // samples of a run, for a first frequency
-constexpr size_t kFewestOfDwell = 8;       // samples of the shortest core, with those beside it
+constexpr size_t kReadsWanted = 96;             // either side of a sample, for its knot
+constexpr size_t kFewest = 4, kMost = 96;       // samples either side
+constexpr size_t kTested = 96;                  // samples that a new one is tested with
+constexpr size_t kFewestOfRun = 6;              // samples
+constexpr size_t kConfirming = 150;             // samples behind a window, in which what disturbs it shows
+constexpr size_t kConfirmingOpen = 700;         // samples; of a run that continues
+constexpr double kConfirmingOpenNs = 1e9;       // likewise
+constexpr double kConfirmingLongestNs = 1.4e9;  // likewise, while later reads limit a change much better
+constexpr size_t kExaminedAtOnce = 32;          // samples
+constexpr size_t kFinalAtOnce = 64;             // samples
+constexpr size_t kFewestOfFrequency = 24;       // samples of a run, for a first frequency
+constexpr size_t kFewestOfDwell = 8;            // samples of the shortest core, with those beside it
 constexpr double kTrimSafety = 3;
 constexpr HostTime kTooClose = 100'000 * kHostTicksPerNs;
 constexpr uint64_t kLongestGap = uint64_t{1}
@@ -90,15 +92,16 @@ void ClockEstimator::add(std::span<const ClockRead> all) {
 }
 
 // What disturbs a sample's window shows within kConfirming samples behind it. As long as its run lasts, how fast the
-// frequency can change there is limited better and better.
+// frequency can change there is limited better and better, up to what the wander leaves.
 bool ClockEstimator::is_final(size_t i) const {
   const size_t n = newest();
   if (rules_.offline) return false;
   if (n < i + half_window() + kConfirming + 2 * kFewestOfRun) return false;
   // What a session begins with waits for the PLL's multiples.
   if (!grid_.relied_on() && ns_between(std::max(era_first_, base_), n) < kConfirmingOpenNs) return false;
-  return !runs_.back().open || i < runs_.back().first || n - i >= kConfirmingOpen ||
-         ns_between(i, n) >= kConfirmingOpenNs;
+  if (!runs_.back().open || i < runs_.back().first || ns_between(i, n) >= kConfirmingLongestNs) return true;
+  if (n - i < kConfirmingOpen && ns_between(i, n) < kConfirmingOpenNs) return false;
+  return n % kExaminedAtOnce == 0 && surely_limited(i);
 }
 
 size_t ClockEstimator::final_until() const {

@@ -99,10 +99,15 @@ class ClockEstimator {
   };
   // How fast the frequency may change at samples near an end of a run: an even change continues to
   // the end, and so do all reads on the way.
+  struct SlewLimitAt {
+    size_t depth;  // samples from the end, and more
+    double most;   // share of the pace per ns
+  };
   struct SlewProfile {
     size_t end = 0;
-    size_t known = 0;          // samples from the end that were there
-    std::vector<double> most;  // by depth (kDepths), share of the pace per ns
+    size_t next = 0;        // depth that is to be examined
+    bool complete = false;  // greater depths limit nothing
+    std::vector<SlewLimitAt> limits;
   };
   // Samples [first, last] that straight lines explain.
   struct Run {
@@ -183,8 +188,10 @@ class ClockEstimator {
   bool shifts_near(size_t i) const;
   void learn();
   void find_reach(Run& run);
-  double largest_slew(size_t first, size_t last) const;
+  std::optional<double> largest_slew(size_t first, size_t last) const;
   void extend(SlewProfile& profile, size_t end, size_t other) const;
+  static double most_even(const SlewProfile& profile, size_t i);
+  bool surely_limited(size_t i) const;
   void find_slews(const Core& core);
   void find_off_grid(Core& core) const;
   double slew_at(size_t i, const Core& core) const;

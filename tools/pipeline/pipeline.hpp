@@ -4,7 +4,7 @@
 // their collectors gave the same chip number are distinguished by giving the later one the next free number.
 //
 // The time stage hands device cycles through unless host times are requested. Then words wait until final
-// clock segments cover them, two thirds of a second by default, so that every export of them is the same.
+// clock segments cover them, 0.3 to 1.6 s by default, so that every export of them is the same.
 #pragma once
 #include <bitset>
 #include <iterator>

@@ -28,7 +28,8 @@ struct Parabola {
 
 // The largest bend upwards for sign 1, downwards for -1. A parabola that passes below at two reads and above at one between
 // them bends upwards by no more than the one through those limits, whichever three they are. The three that limit most are
-// found by exchange: the read that the parabola misses by most takes the place of one of them.
+// found by exchange: the read that the parabola misses by most takes the place of one of them. Below 0: every such parabola bends
+// the other way.
 double largest_bend(std::span<const SlewLimit> reads, double sign) {
   const auto low = [&](const SlewLimit& r) { return sign > 0 ? r.low : -r.high; };
   const auto high = [&](const SlewLimit& r) { return sign > 0 ? r.high : -r.low; };
@@ -52,14 +53,16 @@ double largest_bend(std::span<const SlewLimit> reads, double sign) {
     if (!(next.bend < p.bend)) break;
     p = next;
   }
-  return std::max(p.bend, 0.0);
+  return p.bend;
 }
 
 }  // namespace
 
-double largest_even_slew(std::span<const SlewLimit> reads) {
+std::optional<double> largest_even_slew(std::span<const SlewLimit> reads) {
   if (reads.size() < 3) return kAnySlew;
-  return std::max(largest_bend(reads, 1), largest_bend(reads, -1));
+  const double upwards = largest_bend(reads, 1), downwards = largest_bend(reads, -1);
+  if (upwards < -downwards) return std::nullopt;
+  return std::max(upwards, downwards);
 }
 
 }  // namespace ttc::collect

@@ -3,6 +3,7 @@
 //
 // x: cycles, y: nanoseconds, both from an origin of the caller's that keeps them small.
 #pragma once
+#include <optional>
 #include <span>
 
 namespace ttc::collect {
@@ -15,7 +16,7 @@ struct SlewLimit {
 inline constexpr double kAnySlew = 1e300;
 
 // The largest absolute second derivative, in y units per x unit squared; kAnySlew for fewer than three reads. Reads
-// are in order of x; some straight line passes all of them.
-double largest_even_slew(std::span<const SlewLimit> reads);
+// are in order of x. No value: their limits contradict each other, so no even change passes all of them.
+std::optional<double> largest_even_slew(std::span<const SlewLimit> reads);
 
 }  // namespace ttc::collect

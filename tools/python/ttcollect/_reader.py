@@ -335,6 +335,6 @@ def open(source: str, tables=("markers", "zones", "ops", "host"), *, follow: boo
 
     tables: the requested ones; losses, clocks, telemetry and sessions always come. Live: `follow` to the end of the run or only what is
     there, `from_now` without what the ring holds, `wait_s` seconds for it to appear. host_times=False: device cycles only, without
-    the delay of the clock model (0.7 s). threads: that unpack a capture ahead. Raises Error.
+    the delay of the clock model (0.3 to 1.6 s). threads: that unpack a capture ahead. Raises Error.
     """
     return Run(source, tables, follow, from_now, wait_s, host_times, threads, batch_rows)

@@ -307,5 +307,31 @@ TEST(ClockEstimator, a_week_at_one_sample_a_minute_keeps_up_with_the_counter) {
   EXPECT_LE(worst, 2u);  // sixteenths of a nanosecond, after 8e14 cycles
 }
 
+// Later reads limit better and better what may have begun, but readers wait.
+TEST(ClockEstimator, a_steady_stretch_is_final_within_one_and_a_half_seconds) {
+  HostTime longest = 0;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Scene s(5'000'000'000, seed);
+    s.sample_until(kStart + 2 * kSecond);
+    while (s.at < kStart + 6 * kSecond) {
+      s.sample_until(s.at + kPeriod);
+      ASSERT_FALSE(s.segments.empty());
+      longest = std::max(longest, s.at - s.segments.back().host_to);
+    }
+  }
+  EXPECT_LE(longest, kSecond * 3 / 2);
+  EXPECT_GE(longest, kSecond * 8 / 10);
+}
+
+// A steady stretch that has ended is not limited better by what follows.
+TEST(ClockEstimator, what_is_before_a_step_does_not_wait_as_long_as_a_steady_stretch) {
+  Scene s;
+  const HostTime step = kStart + 3 * kSecond;
+  s.truth.change(step, 1.1e9);
+  s.sample_until(step + kSecond * 8 / 10);
+  ASSERT_FALSE(s.segments.empty());
+  EXPECT_GE(s.segments.back().host_to, step);
+}
+
 }  // namespace
 }  // namespace ttc::collect

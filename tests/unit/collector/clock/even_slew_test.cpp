@@ -25,7 +25,9 @@ TEST(EvenSlew, is_never_below_the_slew_that_is_there) {
       const double y = offset + slope * x + bend * x * x / 2;
       limits.push_back({x, y - between(0, 1000), y + between(0, 1000)});
     }
-    EXPECT_GE(largest_even_slew(limits), std::abs(bend) * (1 - 1e-9)) << "world " << world;
+    const auto most = largest_even_slew(limits);
+    ASSERT_TRUE(most.has_value()) << "world " << world;
+    EXPECT_GE(*most, std::abs(bend) * (1 - 1e-9)) << "world " << world;
   }
 }
 
@@ -39,11 +41,23 @@ TEST(EvenSlew, falls_with_the_length_of_a_straight_stretch) {
                    low = std::uniform_real_distribution<double>(0, 1000)(random);
       limits.push_back({x, x - low, x + 1000 - low});
     }
-    const double most = largest_even_slew(limits);
+    const double most = largest_even_slew(limits).value();
     EXPECT_LT(most, before / 16);
     before = most;
   }
   EXPECT_GT(before, 0);
+}
+
+// A pace that goes there and back: the limit of reads that no even change passes would be any number, also 0.
+TEST(EvenSlew, has_no_value_where_no_even_change_passes_all_reads) {
+  std::vector<SlewLimit> limits;
+  for (int i = 0; i <= 40; ++i) {
+    const double x = 1e6 * i, bent = i < 20 ? i : 40 - i;
+    const double y = x + 100 * bent * (i < 10 || i >= 30 ? 1 : -1);
+    limits.push_back({x, y - 10, y + 10});
+  }
+  EXPECT_FALSE(largest_even_slew(limits).has_value());
+  EXPECT_TRUE(largest_even_slew({limits.data(), 10}).has_value());
 }
 
 TEST(EvenSlew, two_reads_show_nothing) {

@@ -68,7 +68,7 @@ typedef struct ttcollect_options {
   uint32_t from_now; /* live: not 0: begin with what is collected from now on */
   uint32_t wait_ms;  /* live: for the source to appear */
   uint32_t
-      host_times; /* 0: device cycles only, without the 0.7 s in which the clock model of a live run is settled */
+      host_times; /* 0: device cycles only, without the 0.3 to 1.6 s in which the clock model of a live run is settled */
   uint32_t threads; /* of a capture: that unpack ahead; at most 64 */
   uint32_t
       batch_rows; /* a batch is handed over when a table has as many rows; 0 and more than 2^24 are not allowed */
