@@ -50,8 +50,8 @@ class FrameJudge {
     return true;
   }
 
-  boost::container::small_vector<uint32_t, 4>
-      hosts;  // a visit finds one frame of a lane, mostly: without the heap
+  // Of the frames taken: one a visit, mostly, which needs no heap.
+  boost::container::small_vector<uint32_t, 4> hosts;
   uint32_t finished_runs = 0;
   size_t first_end = 0;  // of the first frame that verified, whether it was taken or not
   bool pushed_early = false;

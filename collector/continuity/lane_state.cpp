@@ -24,7 +24,7 @@ bool Canary::stands(std::span<const uint32_t> now) const {
 void Canary::append(std::span<const uint32_t> delivered) {
   const auto fresh = delivered.last(std::min<size_t>(delivered.size(), kWords));
   const auto kept = std::min(count_, static_cast<uint32_t>(kWords - fresh.size()));
-  std::copy(words_.begin() + (count_ - kept), words_.begin() + count_, words_.begin());
+  if (kept < count_) std::copy(words_.begin() + (count_ - kept), words_.begin() + count_, words_.begin());
   std::copy(fresh.begin(), fresh.end(), words_.begin() + kept);
   count_ = kept + static_cast<uint32_t>(fresh.size());
 }

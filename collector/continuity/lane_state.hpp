@@ -114,8 +114,8 @@ struct LaneState {
   Canary canary;
   Stuck stuck;
   Lap lap;
-  uint64_t entered_until =
-      0;                   // end of the launch of an epoch's first frame, until it was checked or more came
+  // End of the launch of an epoch's first frame, until it was checked or more came.
+  uint64_t entered_until = 0;
   uint32_t chain_end = 0;  // behind what a recovery has taken that is not finished yet
   FirstWords first_words;
   L1Buffer l1;
