@@ -38,6 +38,7 @@ struct DrainCounters {
   // Polls of Tensix cores so late after the one before that an epoch may have gone by unseen: this process, or the card, was kept
   // waiting.
   uint64_t missed_poll_deadlines = 0;
+  uint64_t lines_beyond_share = 0;  // of drains before this one
   uint64_t recovered_words = 0, unparsable_words = 0, dropped_runs = 0;
 };
 

@@ -58,6 +58,7 @@ Drain::Drain(std::unique_ptr<CardPort> port, const CardFacts& facts, const Attac
 Carried Drain::carry() const {
   Carried c{0, dev_.counters, losses_.intervals(), transactions()};
   ++c.counters.epochs;
+  c.counters.lines_beyond_share = lines_beyond_share();
   for (const CoreState& core : dev_.cores) c.first_epoch = std::max(c.first_epoch, core.account.epoch() + 1);
   return c;
 }
@@ -259,7 +260,7 @@ void Drain::store_counters() {
   segment_.set(Counter::epochs, c.epochs);
   segment_.set(Counter::retries, c.retries);
   segment_.set(Counter::missed_poll_deadlines, c.missed_poll_deadlines);
-  segment_.set(Counter::lines_beyond_share, budget_.beyond_lines());
+  segment_.set(Counter::lines_beyond_share, lines_beyond_share());
   segment_.set(Counter::recovered_words, c.recovered_words);
   segment_.set(Counter::unparsable_words, c.unparsable_words);
   segment_.set(Counter::dropped_on_card_launches, c.dropped_runs);

@@ -102,7 +102,9 @@ class Drain {
   uint64_t epochs() const { return dev_.counters.epochs; }
   uint64_t retries() const { return dev_.counters.retries; }
   uint64_t missed_poll_deadlines() const { return dev_.counters.missed_poll_deadlines; }
-  uint64_t lines_beyond_share() const { return budget_.beyond_lines(); }  // DrainOptions::lines_per_s
+  uint64_t lines_beyond_share() const {
+    return dev_.counters.lines_beyond_share + budget_.beyond_lines();  // DrainOptions::lines_per_s
+  }
   uint64_t sweeps() const { return dev_.counters.sweeps; }
   card::Transactions transactions() const;  // all drains' of the segment
   size_t cores() const { return dev_.cores.size(); }

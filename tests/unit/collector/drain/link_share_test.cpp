@@ -156,6 +156,8 @@ TEST_F(LinkShare, of_one_percent_leaves_polls_within_their_deadline_and_words_th
   EXPECT_FALSE(delivered_until_.empty());
   EXPECT_NEAR(static_cast<double>(drain_->lines_beyond_share()), static_cast<double>(cores_->lines) - 1'000,
               400);
+  EXPECT_EQ(drain_->carry().counters.lines_beyond_share,
+            drain_->lines_beyond_share());  // the next drain continues
 }
 
 TEST_F(LinkShare, is_taken_by_all_busy_cores_alike) {
