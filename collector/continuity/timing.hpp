@@ -4,6 +4,9 @@
 // Without a number:
 //   - Within an epoch a log only grows. After a host reset it is overwritten from word 0 on (tt-metal kernel_profiler.hpp:
 //     HOST_BUFFER_END_INDEX is the place of the next push). Broken: an intact canary proves nothing; markers of two epochs mix.
+//   - The host resets no core between its reads of an index and its store of it, some ten instructions at the end of a launch: tt-metal
+//     reads results when none is under way. Broken: an index covers words that were not pushed there. Words of the epoch before may be
+//     taken for this one's, and what they hide may be missing without an interval.
 //   - A tile's wall clock only goes forward while the tile is not reset (tt-metal, RISCV_DEBUG_REG_WALL_CLOCK). Broken: later
 //     markers are taken for bytes of before and counted as unparsable.
 //   - RUN_COUNTER counts launches that were recorded, in normal mode, and only the host sets it back (kernel_profiler.hpp,

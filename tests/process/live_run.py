@@ -77,7 +77,7 @@ class Run:
         self.nothing_invented()
         missing = set(self.truth) - set(self.got) - set(but)
         outside = h.outside_intervals(missing, self.lost)
-        print(f"{len(missing)} missing, {len(but)} could not be known")
+        print(f"{len(missing)} missing, {len(but)} could not be known, {self.card.get('index_races', 0)} index races")
         h.check(not outside, f"{len(outside)} missing outside every interval: {sorted(outside)[:3]}")
         h.check(len(self.got) >= least, "next to nothing was delivered")
         return self

@@ -26,7 +26,7 @@ void CorePort::store(uint32_t address, uint32_t value) {
   last_store_ = address;
   const uint32_t index = core_.control_address + 4u * world_.format().host_end;
   if (address - index < 4 * kMaxRiscs)
-    return world_.store_index(core_, (address - index) / 4, address, value);
+    return world_.store_index(core_, (address - index) / 4, address, world_.load(core_, l1_, address), value);
   const uint32_t counter = core_.control_address + 4u * world_.format().run_counter;
   if (address == counter && value != 0 && world_.options().faults.is_unlike(Unlike::run_counter_doubles))
     ++value;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr auto kStandingStep = std::chrono::microseconds(20);
 constexpr uint64_t kPollsToAttach = 64;  // an observer reads a vector some dozen times before it collects
-constexpr uint64_t kStepsToPush = 8;     // of the firmware, from an index to its words
 // Contradictions.
 constexpr uint64_t kSlowResetNs = 700'000;
 constexpr uint64_t kIndexBehindNs = 200'000;
@@ -125,7 +124,9 @@ void World::is_dispatch_core(const WorldCore& core) {
 void World::begin_reset(const WorldCore& core) {
   reset_ns_ = collect::raw_now_ns();
   polls_at_reset_[core.flat_id] = card_.control_reads(core.at);
+  race_.reset(steps_);
   unseen_.strike(core.at, core.flat_id);
+  unseen_.epoch_ends(core.flat_id);
   ++resets_[core.flat_id];
   std::erase_if(not_visible_, [&](const auto& word) { return word.first.first == core.flat_id; });
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
@@ -180,6 +181,9 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
   // A first run too long for its log, before G3, is pushed to the log's beginning and ends nothing.
   const uint32_t lane = core.flat_id * device::kMaxRiscs + risc;
   uint32_t& pushed = pushed_[lane];
+  unseen_.pushed(lane, markers);
+  if (race_.words_pushed(lane, end_words - static_cast<uint32_t>(words.size()), end_words, steps_))
+    index_is_wrong(lane);
   if (card_.account().index_writes != 0 && end_words - words.size() < pushed) {
     ++recycled_[lane];
     pushed = 0;
@@ -214,7 +218,16 @@ uint32_t World::load_own(const WorldCore& core, const card::TileMemory& l1, uint
   return it != not_visible_.end() ? it->second : l1.load(address);
 }
 
-void World::store_index(const WorldCore& core, uint32_t risc, uint32_t address, uint32_t value) {
+// Of the lane's epoch that has ended, what was not read before may be missing, and be taken for what the new one pushed.
+void World::index_is_wrong(uint32_t lane) {
+  ++index_races_;
+  unseen_.lane_is_mixed(lane);
+}
+
+void World::store_index(const WorldCore& core, uint32_t risc, uint32_t address, uint32_t before,
+                        uint32_t value) {
+  const uint32_t lane = core.flat_id * device::kMaxRiscs + risc;
+  if (race_.index_moves(lane, before, value, steps_)) index_is_wrong(lane);
   if (!options_.faults.is_unlike(Unlike::index_behind)) {
     announce_push(core);
     card_.store(core.at, address, value);
@@ -286,7 +299,7 @@ void World::land_all() {
 
 void World::eventful_step() {
   if (steps_++ == 0) reset_ns_ = collect::raw_now_ns();  // the first epoch lasts as long as the others
-  if (announced_ns_ && steps_ - announced_step_ > kStepsToPush) {  // it was not for a push
+  if (announced_ns_ && steps_ - announced_step_ > IndexRace::kStepsToPush) {  // it was not for a push
     announced_ns_ = 0;
     report_landing_due();
   }
@@ -352,6 +365,7 @@ void World::rewrite_words() {
     const WorldCore& core = cores_[rewritten_ / words];
     const auto word = static_cast<uint32_t>(rewritten_ % words);
     if (word == 0) begin_reset(core);
+    race_.reset(steps_);
     card_.store(core.at, core.control_address + 4 * word, vector_word(core, word, true));
     if (word + 1 == words) unseen_.strike(core.at, core.flat_id);  // what began meanwhile is of neither epoch
   }

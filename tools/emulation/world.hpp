@@ -9,8 +9,9 @@
 
 #include "driver_iface/emulated_card.hpp"
 #include "firmware_markers/layout.hpp"
-#include "tools/emulation/truth.hpp"
-#include "tools/emulation/unseen.hpp"
+#include "tools/emulation/truth/index_race.hpp"
+#include "tools/emulation/truth/truth.hpp"
+#include "tools/emulation/truth/unseen.hpp"
 #include "tools/emulation/workload_faults.hpp"
 
 namespace ttc::emulation {
@@ -73,7 +74,8 @@ class World {
   uint32_t load(const WorldCore& core, const card::TileMemory& l1, uint32_t address) const {
     return not_visible_.empty() ? l1.load(address) : load_own(core, l1, address);
   }
-  void store_index(const WorldCore& core, uint32_t risc, uint32_t address, uint32_t value);
+  // `before`: what is there.
+  void store_index(const WorldCore& core, uint32_t risc, uint32_t address, uint32_t before, uint32_t value);
   bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
   void step() {
@@ -87,6 +89,7 @@ class World {
   uint64_t steps() const { return steps_; }
   uint64_t host_strikes() const { return host_strikes_; }  // resets by fault
   uint64_t overruns() const { return overruns_; }
+  uint64_t index_races() const { return index_races_; }  // resets between a read of an index and its store
   void count_overrun() { ++overruns_; }
 
   // The host reads results and rewrites the whole vector (tt-metal impl/profiler/profiler.cpp), word by word.
@@ -141,6 +144,7 @@ class World {
   void land(const Posted& posted);
   uint64_t landing_due(uint8_t flat_id, uint32_t risc);
   void report_landing_due();
+  void index_is_wrong(uint32_t lane);
   uint32_t vector_word(const WorldCore& core, uint32_t word, bool after_results_read) const;
   void begin_reset(const WorldCore& core);
   void strike_of_host();
@@ -167,6 +171,7 @@ class World {
   uint64_t posts_ = 0, results_reads_ = 0;
   std::set<uint8_t> dispatch_;  // by flat id
   Unseen unseen_;
+  IndexRace race_;
   std::multimap<uint64_t, Posted> posted_;  // by when they land
   uint64_t announced_ns_ = 0;               // an index moved then, and its words are not posted yet
   uint64_t announced_step_ = 0;
@@ -176,7 +181,7 @@ class World {
   std::mt19937_64 landing_dice_, reset_dice_;
   uint64_t reset_ns_ = 0;  // when a vector was last reset, by whatever
   uint64_t step_cycles_ = 1;
-  uint64_t steps_ = 0, host_strikes_ = 0, overruns_ = 0;
+  uint64_t steps_ = 0, host_strikes_ = 0, overruns_ = 0, index_races_ = 0;
   uint64_t next_reset_step_ = ~uint64_t{0};
   static constexpr size_t kNotRewriting = ~size_t{0};
   size_t rewritten_ = kNotRewriting;  // words of all vectors that a slow rewrite has done

@@ -156,7 +156,7 @@ void add_names(markers::ZoneNames& names, const ZoneCatalog& zones, bool chip) {
 }
 
 struct WorkloadFacts {
-  uint64_t programs = 0, host_reads = 0, steps = 0, host_strikes = 0, overruns = 0;
+  uint64_t programs = 0, host_reads = 0, steps = 0, host_strikes = 0, overruns = 0, index_races = 0;
   uint64_t late_ns = 0, simulated_cycles = 0, stalls = 0, real_time_records = 0;
   std::vector<ChipPlayer::StreamedZone> streamed;
   nlohmann::ordered_json residents = nlohmann::ordered_json::array();
@@ -167,6 +167,7 @@ struct WorkloadFacts {
   void add(const Any& workload, const World& world) {
     programs += workload.programs_run(), host_reads += workload.host_reads(), steps += world.steps();
     host_strikes += world.host_strikes(), overruns += world.overruns();
+    index_races += world.index_races();
   }
 };
 
@@ -340,6 +341,7 @@ int run_workload(Options& o) {
                            {"firmware_steps", facts.steps},
                            {"host_strikes", facts.host_strikes},
                            {"overruns", facts.overruns},
+                           {"index_races", facts.index_races},
                            {"unseen_markers", unseen.count()},
                            {"late_ns", facts.late_ns},
                            {"card_lost", card.lost()}});

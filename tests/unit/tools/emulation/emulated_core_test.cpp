@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+
 #include "firmware_markers/frame.hpp"
 #include "tools/emulation/core.hpp"
 
@@ -59,6 +61,53 @@ TEST(EmulatedCore, what_a_reset_makes_it_push_of_a_launch_for_others_is_true) {
   }
   EXPECT_GT(pushed, 0u);
   EXPECT_GT(not_pushed, 0u);
+}
+
+// A reset at each step of the second launch's end. Where it falls between the reads of an index and its store, the index ends elsewhere
+// than the words that were pushed, and nothing that the lane pushed is judged; anywhere else everything is.
+TEST(EmulatedCore, whose_index_a_reset_parts_from_its_words_is_not_judged) {
+  unsigned parted = 0, whole = 0;
+  for (const char* layout : {"G1", "G4"}) {
+    uint64_t last_step = 0;
+    std::array<uint32_t, device::kMaxRiscs> frame{};  // of the second launch
+    for (uint64_t back = 0; back < 80; ++back) {
+      card::EmulatedCardOptions options;
+      options.name = "core-test-" + std::to_string(getpid());
+      options.virtual_time = true;
+      card::EmulatedCard card(options);
+      emulation::WorldOptions world_options;
+      world_options.layout = markers::layout_by_name(layout);
+      if (back != 0) world_options.faults.host_reset.at_step = last_step - back;
+      emulation::TruthLog truth(""), unseen("");
+      emulation::World world(card, world_options, truth, &unseen);
+      const emulation::WorldCore& where = world.cores().front();
+      const emulation::ZoneCatalog zones(4);
+      const auto core = emulation::make_core(world, where, zones);
+      const auto index = [&](uint32_t risc) {
+        return card.load(where.at, where.control_address + 4u * (world.format().host_end + risc));
+      };
+      core->run({});
+      std::array<uint32_t, device::kMaxRiscs> begins{};
+      for (uint32_t r = 0; r < device::kMaxRiscs; ++r) begins[r] = index(r);
+      core->run({});
+      core->settle_unseen();
+      bool agree = true;
+      if (back == 0) {
+        last_step = world.steps();
+        for (uint32_t r = 0; r < device::kMaxRiscs; ++r) frame[r] = index(r) - begins[r];
+      } else {
+        for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+          agree = agree && (index(r) == 0 ||
+                            (index(r) == frame[r] && world.words_pushed(where.flat_id, r) == frame[r]));
+      }
+      EXPECT_EQ(world.index_races(), agree ? 0u : 1u) << layout << ", " << back << " steps before the end";
+      EXPECT_TRUE(agree || unseen.count() >= truth.count() / device::kMaxRiscs)
+          << layout << ", " << back << " steps before the end: " << unseen.count();
+      ++(agree ? whole : parted);
+    }
+  }
+  EXPECT_GT(parted, 20u);
+  EXPECT_GT(whole, 20u);
 }
 
 // Accumulating firmware moves DEVICE_END when a launch ends. A process that loses the CPU within a launch lets many polls pass that

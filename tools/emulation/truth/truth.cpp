@@ -1,4 +1,4 @@
-#include "tools/emulation/truth.hpp"
+#include "tools/emulation/truth/truth.hpp"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,6 @@
-#include "tools/emulation/unseen.hpp"
+#include "tools/emulation/truth/unseen.hpp"
+
+#include <utility>
 
 namespace ttc::emulation {
 
@@ -23,6 +25,28 @@ void Unseen::strike(card::Coord at, uint8_t flat_id) {
       for (const TruthRecord& marker : landed.markers) log_->add(marker);
   ++core.strikes;
   core.fresh.clear();
+}
+
+void Unseen::epoch_ends(uint8_t flat_id) {
+  for (uint32_t l = flat_id * device::kMaxRiscs; l < (flat_id + 1u) * device::kMaxRiscs; ++l) {
+    Lane& lane = lanes_[l];
+    lane.mixed = false;
+    if (!lane.epoch.empty()) lane.before = std::exchange(lane.epoch, {});
+  }
+}
+
+void Unseen::pushed(uint32_t lane, const std::vector<TruthRecord>& markers) {
+  if (!wanted()) return;
+  std::vector<TruthRecord>& epoch = lanes_[lane].epoch;
+  epoch.insert(epoch.end(), markers.begin(), markers.end());
+  if (lanes_[lane].mixed) lane_is_mixed(lane);
+}
+
+void Unseen::lane_is_mixed(uint32_t lane) {
+  if (!wanted()) return;
+  lanes_[lane].mixed = true;
+  for (auto* epoch : {&lanes_[lane].before, &lanes_[lane].epoch})
+    for (const TruthRecord& marker : std::exchange(*epoch, {})) log_->add(marker);
 }
 
 }  // namespace ttc::emulation
