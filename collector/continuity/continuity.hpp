@@ -54,7 +54,7 @@ std::optional<Proof> prove_same_epoch(const SameEpoch&);
 // Words behind the cursor after a host reset: logs are overwritten from the front, and the index moves before the data.
 struct BehindReset {
   bool index_not_there = false;  // the new epoch's index has not reached the words, read after them
-  bool words_stand = false;      // those in front of them, and their own first ones, read again after that
+  bool words_stand = false;  // a canary in front and their own first ones, or they all, read again after that
   // About the first frame among them:
   bool at_cursor =
       false;  // it is where the lane had been read to, and not behind what the new epoch has overwritten

@@ -1,6 +1,7 @@
 // Frames that a host reset left behind in a log: one follows the other in place and time, and no word of the new epoch has overwritten
 // them yet.
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <utility>
 
 #include "collector/core/epoch_entry.hpp"
@@ -15,14 +16,13 @@ using card::Access;
 }  // namespace
 
 // Logs are overwritten from the front. What stood at `at` and in front of it when the words behind were read,
-// and still does, proves them: no later epoch has come that far.
+// and still does, proves them: no later epoch has come that far. `words`: those that are compared.
 card::Expected<bool> LaneRecovery::still_stands(uint32_t risc, uint32_t at, std::span<const uint32_t> front,
                                                 std::span<const uint32_t> words) const {
-  std::array<uint64_t, Canary::kWords> raw;
   const auto before = static_cast<uint32_t>(front.size()) & ~1u;
-  const auto behind = static_cast<uint32_t>(std::min<size_t>(words.size(), Canary::kWords));
-  if (const Access a = reader.log(core.tile, risc, at - before, {raw.data(), (before + behind) / 2});
-      a != Access::ok)
+  const auto behind = static_cast<uint32_t>(words.size());
+  boost::container::small_vector<uint64_t, Canary::kWords> raw((before + behind) / 2);
+  if (const Access a = reader.log(core.tile, risc, at - before, {raw.data(), raw.size()}); a != Access::ok)
     return card::failed(a);
   const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
   if (CoreReader::silent({now, before + behind})) return card::failed(reader.doubt_bank(core.tile));
@@ -154,7 +154,10 @@ Access LaneRecovery::publish_chain(uint32_t risc, Chain& chain) {
                                          words);
     BehindReset evidence{.index_not_there = now->host_end[risc] <= at};
     if (evidence.index_not_there) {
-      const auto stands = still_stands(risc, at, {front.data(), front_words}, seen);
+      // The canary shows that no push of a new epoch came there. Without it one may have, and have been landing when it was read, if
+      // that epoch has ended since: it has landed by now.
+      const auto compared = chain.has_canary ? seen.first(std::min<size_t>(words, Canary::kWords)) : seen;
+      const auto stands = still_stands(risc, at, {front.data(), front_words}, compared);
       if (!stands) return stands.error();
       evidence.words_stand = *stands;
     }
