@@ -67,7 +67,7 @@ TEST(EmulatedCore, what_a_reset_makes_it_push_of_a_launch_for_others_is_true) {
 // than the words that were pushed, and nothing that the lane pushed is judged; anywhere else everything is.
 TEST(EmulatedCore, whose_index_a_reset_parts_from_its_words_is_not_judged) {
   unsigned parted = 0, whole = 0;
-  for (const char* layout : {"G1", "G4"}) {
+  for (const char* layout : {"G1-16", "G1", "G2", "G3", "G4"}) {
     uint64_t last_step = 0;
     std::array<uint32_t, device::kMaxRiscs> frame{};  // of the second launch
     for (uint64_t back = 0; back < 80; ++back) {
