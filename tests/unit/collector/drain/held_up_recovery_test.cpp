@@ -11,7 +11,7 @@
 namespace ttc::sim {
 namespace {
 
-// Something happens before a line is loaded: so many lines after it was said.
+// Something happens before a line is loaded: so many lines after the plan was made.
 class CardWithPlans : public MacroCard {
  public:
   using MacroCard::MacroCard;
