@@ -145,6 +145,8 @@ card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSam
   const std::vector<uint32_t> copy = std::exchange(lane.l1.rest, {});
   const uint64_t canary = lane.l1.canary;
   auto content = holds_marker(now) ? ascending(now, ceiling().time) : std::span<const uint32_t>();
+  // No poll saw the lane begin this buffer: what is not later than what is known was left there by an earlier session.
+  if (canary == 0 && !content.empty() && !later(last_marker_time(content), known_until(risc))) content = {};
   const uint64_t first = content.empty() ? 0 : first_marker_time(content);
   const bool same_buffer = first == canary;
   bool waits_in_log = false;

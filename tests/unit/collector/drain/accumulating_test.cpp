@@ -154,6 +154,34 @@ TEST_F(AccumulatingCore, that_is_polled_within_a_push_was_not_reset) {
   EXPECT_TRUE(missing_of(stored).empty());
 }
 
+// A RISC that runs no kernel leaves in its buffer what an earlier session stored there. A host reset delivers what a buffer holds, but not
+// that: it is older than the begin of collecting, and no poll showed that the lane had begun the buffer.
+TEST_F(AccumulatingCore, whose_buffer_an_earlier_session_left_delivers_nothing_of_it) {
+  constexpr uint32_t kMarkers = 40;
+  for (uint32_t m = 0; m < kMarkers; ++m) {
+    const uint64_t time = MacroCard::kBeginNs - 1'000'000 + 100 * m;
+    const uint32_t word = device::kBufferWords + device::kFirstCustomWord + 2 * m;
+    card_.store(card_.buffer_address() + 4 * word, 0x80000000 | static_cast<uint32_t>(time >> 32));
+    card_.store(card_.buffer_address() + 4 * word + 4, static_cast<uint32_t>(time));
+  }
+  collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+  const auto logs = collect::window_log_reader(card_);
+  collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
+  for (int i = 0; i < 2; ++i) {
+    card_.launch(MacroCard::Launch::sits_out);
+    poll(drain, 4);
+    card_.pass(3'000'000);
+    card_.reset();
+    poll(drain, 8);
+  }
+  drain.close_account(false);
+  read_ring(publisher);
+  std::vector<SimMarker> stored;
+  for (const MacroMarker& m : card_.markers()) stored.push_back(m.marker);
+  ASSERT_FALSE(delivered_.empty());
+  EXPECT_EQ(delivered_once(stored), "");
+}
+
 // A host reset, and launches until the buffers are read, of which the last is in L1 and those before it are in the log: what L1 holds
 // must not come in front of that, since readers drop what is older than what they have.
 TEST_F(AccumulatingCore, that_pushes_until_its_buffers_are_read_behind_a_reset_keeps_what_it_pushed) {
