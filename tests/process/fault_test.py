@@ -72,6 +72,14 @@ def hung_reads_of_a_tile():
 
 
 @case
+def a_tile_left_alone_is_not_waited_for():
+    # The card waits for its reader, which leaves the only tile alone: it must go on all the same.
+    r = Run([f"hung-read:tile={TILE},after=3000,every=1,for=3ms"], ("--cores", 2, "--programs", 120, "--host-reads", "every:40", "--pace"))
+    r.losses_reported(least=0)
+    h.check(r.report["suspect_tiles"] == 1, f"suspect_tiles is {r.report['suspect_tiles']}")
+
+
+@case
 def hung_read_across_epochs():
     Run([f"hung-read:every=6000,for=10ms,seed={SEED}"], PACED).nothing_missing().count("slow_reads")
 

@@ -18,6 +18,9 @@ constexpr uint64_t kPollsInVain = 400;
 // Before the first launch after a reset: nothing can then have happened unseen in between.
 constexpr uint64_t kPollsBeforeLaunch = 4;
 constexpr uint64_t kCloselyNs = 500'000;
+// A core that observers poll less often than this in so long is on a tile that they leave alone, and try now and then: it is not
+// waited for.
+constexpr uint64_t kLeftAloneNs = 5'000'000'000, kPollsOfATileInUse = 6;
 
 // Ethernet cores are polled a few times a second only, so that one poll of theirs counts for several.
 uint64_t polls_at(const EmulatedCore& core, uint64_t polls) {
@@ -41,6 +44,14 @@ bool Pacing::wait_step() {
   return true;
 }
 
+// Lets some time pass until observers have polled the core. False: stop waiting.
+bool Pacing::waits_for(const EmulatedCore& core) {
+  const uint64_t polls = world_.card().control_reads(core.where().at), now = collect::monotonic_now_ns();
+  LastPoll& last = last_polls_.try_emplace(&core, LastPoll{polls, now}).first->second;
+  if (polls >= last.polls + kPollsOfATileInUse) last = {polls, now};
+  return now - last.seen_ns < kLeftAloneNs && wait_step();
+}
+
 void Pacing::before_launch(const EmulatedCore& core) {
   if (on_ && first_after_read_ && !at_once_) wait_polls(core, polls_at(core, kPollsBeforeLaunch));
 }
@@ -50,7 +61,9 @@ void Pacing::wait_unread(size_t at_most) {
     const uint64_t enough = world_.card().control_reads(core->where().at) + polls_at(*core, kPollsInVain);
     while (core->unread_programs() > at_most) {
       if (world_.card().control_reads(core->where().at) > enough) core->forget_unread();
-      if (!wait_step()) return;
+      if (waits_for(*core)) continue;
+      core->forget_unread();
+      break;
     }
   }
 }
@@ -59,7 +72,7 @@ void Pacing::wait_polls(const EmulatedCore& core, uint64_t polls) {
   const auto count = [&] { return world_.card().control_reads(core.where().at); };
   for (uint64_t enough = count() + polls;;) {
     const uint64_t before_ns = collect::monotonic_now_ns();
-    if (!wait_step()) return;
+    if (!waits_for(core)) return;
     // The next step must follow a poll closely. If this thread was kept waiting, that is not certain.
     if (count() >= enough && collect::monotonic_now_ns() - before_ns < kCloselyNs) return;
     if (count() >= enough) enough = count() + 1;
@@ -73,8 +86,8 @@ void Pacing::wait_noticed() {
   size_t i = 0;
   for (EmulatedCore* core : cores_) {
     const uint64_t enough = polls_before[i++] + polls_at(*core, kPollsToNotice);
-    while (world_.card().control_reads(core->where().at) < enough)
-      if (!wait_step()) return;
+    while (world_.card().control_reads(core->where().at) < enough && waits_for(*core)) {
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "tools/emulation/core.hpp"
@@ -34,6 +35,11 @@ class Pacing {
   bool wait_step();
 
  private:
+  struct LastPoll {
+    uint64_t polls, seen_ns;  // of observers, and when they were counted
+  };
+
+  bool waits_for(const EmulatedCore& core);
   void wait_noticed();
   void wait_polls(const EmulatedCore& core, uint64_t polls);
 
@@ -43,6 +49,7 @@ class Pacing {
   bool first_after_read_;
   bool at_once_;  // launches follow a results read at once, whether or not observers have detected it
   std::vector<EmulatedCore*> cores_;
+  std::map<const EmulatedCore*, LastPoll> last_polls_;
   const std::atomic<bool>* stop_ = nullptr;
   uint64_t host_reads_ = 0, alone_since_ns_ = 0;
 };
