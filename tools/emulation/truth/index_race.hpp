@@ -1,5 +1,6 @@
 // A host reset that falls between a core's reads of a lane's index and what it stores for them: the index then covers words that were
-// pushed to another place, or not at all, and the log shows older words there. No observer can tell them from the epoch's own.
+// pushed to another place, or not at all, and the log shows older words there. An observer cannot distinguish them from words
+// of the new epoch.
 // (timing.hpp names that as an assumption; tt-metal's host reads results when no launch is under way.)
 #pragma once
 #include <cstdint>

@@ -117,7 +117,7 @@ class HeldUpRecovery : public RingReading {
     std::vector<SimMarker> stored;
     for (const MacroMarker& m : card_.markers())
       if (m.visible_ns != 0) stored.push_back(m.marker);
-    if (const std::string invented = delivered_once(stored); !invented.empty()) return invented;
+    if (std::string invented = delivered_once(stored); !invented.empty()) return invented;
     for (const SimMarker& m : missing_of(stored))
       if (!inside_interval(m)) return "missing without an interval: " + text(m);
     return {};
