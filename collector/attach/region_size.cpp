@@ -308,9 +308,14 @@ Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint32_t end = before.device_end[r];
     if (end < kSampleWords || end > device::kBufferWords || before.host_end[r] < end) continue;
+    const uint32_t begin = core.buffer_address + 4 * r * device::kBufferWords;
+    std::array<uint64_t, 1> kernel_start;
+    if (const Access a = reader.l1(core, begin + 4 * device::kKernelStartWord, kernel_start); a != Access::ok)
+      return failed(a);
+    if (static_cast<uint32_t>(kernel_start[0]) == device::kUnsetWord) continue;  // a launch of other cores
     std::array<uint64_t, kSampleWords / 2> buffer;
-    const uint32_t address = core.buffer_address + 4 * (r * device::kBufferWords + end - kSampleWords);
-    if (const Access a = reader.l1(core, address, buffer); a != Access::ok) return failed(a);
+    if (const Access a = reader.l1(core, begin + 4 * (end - kSampleWords), buffer); a != Access::ok)
+      return failed(a);
     Sample sample{{}, before.host_end[r], r};
     std::copy_n(reinterpret_cast<const uint32_t*>(buffer.data()), kSampleWords, sample.words.begin());
     // Low words are times or payload; unset slots and zeros are the same everywhere and prove no size.

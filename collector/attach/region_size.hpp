@@ -14,7 +14,9 @@
 //   - of a core that runs: a frame of the lane is where its log would begin, and no earlier one ends there; one that was
 //     recorded since attaching ends at its landed index;
 //   - of a core that rests: the words at the end of its L1 buffer are at the end of its log. Only words of the run that just
-//     finished are compared, so older logs in DRAM do not count;
+//     finished are compared, so older logs in DRAM do not count. A launch of other cores only is in L1, and in no log: BRISC opens
+//     it, firmware up to G3 publishes BRISC's index (tt-metal kernel_profiler.hpp), and no RISC has a kernel zone. A RISC without
+//     one is no evidence;
 //   - of a core that rests and whose log is full, or whose firmware is of 2025 or in another mode than normal: the newest frame of
 //     the lane that begins where a log of a usual size would.
 // Two lanes of different slots must agree before a size is used.

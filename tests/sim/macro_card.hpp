@@ -65,7 +65,8 @@ class MacroCard : public card::FakeCard {
   }
 
   // --- steps
-  enum class Launch : uint8_t { plain, sits_out, quick_push, lands_late, reset_inside };
+  // of_others: the core takes no part in it, and BRISC closes what it opened.
+  enum class Launch : uint8_t { plain, sits_out, quick_push, lands_late, reset_inside, of_others };
   void launch(Launch kind, uint32_t on = 0) {
     finish_reset();
     ++launches_;
@@ -277,7 +278,8 @@ class MacroCard::FirmwareOf : public MacroCard::Firmware {
     host_id_ = M == device::Mode::normal ? F.host_id.get(F.host_id.put(host_id)) : 0;
     risc_[0].open_launch();
     risc_[0].fw_start(kFw);
-    risc_[0].take_launch(true, host_id);
+    risc_[0].take_launch(kind != Launch::of_others, host_id);
+    if (kind == Launch::of_others) return close_for_others();
     if (kind != Launch::sits_out) run_ncrisc(kind);
     if (kind == Launch::reset_inside) card_.reset();
     risc_[0].kernel_start(kKernel);
@@ -317,6 +319,10 @@ class MacroCard::FirmwareOf : public MacroCard::Firmware {
     kPush = 0x600,
     kFlush = 0x700
   };
+  void close_for_others() {
+    risc_[0].fw_end(kFw, false);
+    risc_[0].finish_launch({kPush, kFlush});
+  }
   void run_ncrisc(Launch kind) {
     risc_[1].fw_start(kFw + 1);
     risc_[1].kernel_start(kKernel + 1);

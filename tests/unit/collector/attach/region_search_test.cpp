@@ -18,7 +18,10 @@ constexpr unsigned kPollsOfOneRound = 43690 / 128;  // until the counts are all 
 
 class Searching {
  public:
-  Searching() : attachment_(sim::attachment_of(card)), logs_(window_log_reader(card)) {}
+  explicit Searching(unsigned generation = 4)
+      : card{{.generation = generation, .log_words = 12 * kCount}},
+        attachment_(sim::attachment_of(card)),
+        logs_(window_log_reader(card)) {}
 
   // One poll of the core, `after_ns` behind the one before.
   void poll(uint64_t after_ns) {
@@ -28,7 +31,7 @@ class Searching {
     ASSERT_EQ(
         size_.learn(
             reader_, attachment_.cores[0],
-            {sample->host_end, {}, sample->run_counter, sample->read_time_ns, device::Mode::normal, true}),
+            {sample->host_end, landed, sample->run_counter, sample->read_time_ns, device::Mode::normal, true}),
         card::Access::ok);
     ++polls;
   }
@@ -42,10 +45,15 @@ class Searching {
       launch(launches);
     }
   }
+  uint32_t host_end(uint32_t risc) {
+    const auto sample = reader_.sample(attachment_.cores[0], true);
+    return sample ? sample->host_end[risc] : 0;
+  }
   uint32_t found() const { return size_.known() ? size_.bytes() : 0; }
 
-  MacroCard card{{.log_words = 12 * kCount}};
+  MacroCard card;
   unsigned polls = 0;
+  RegionSize::HostEnd landed{};  // of what the next poll has read; none: only L1 is evidence
 
  private:
   Attachment attachment_;
@@ -92,6 +100,22 @@ TEST(RegionSearch, late_polls_of_a_core_that_runs_find_it_too) {
   s.poll_until_found(kLateNs, 1);
   EXPECT_EQ(s.found(), 48 * kCount);
   EXPECT_GT(s.polls, 2 * 4 * kComparisonsBefore);
+}
+
+// L1 held the launch of others, which no log has: its words were looked for under every size, again and again, as long as the core
+// rested, and the right size counted as compared.
+TEST(RegionSearch, a_launch_of_other_cores_in_l1_is_no_evidence) {
+  for (const unsigned generation : {2u, 3u, 4u}) {
+    Searching s(generation);
+    s.launch(2);
+    s.card.launch(MacroCard::Launch::of_others);
+    s.card.pass(kPollNs);
+    s.landed.fill(0);
+    for (uint32_t risc = 0; risc < MacroCard::kRiscs; ++risc) s.landed[risc] = s.host_end(risc);
+    s.poll_until_found(kPollNs);
+    EXPECT_EQ(s.found(), 48 * kCount) << "generation " << generation;
+    EXPECT_LE(s.polls, 1 + kComparisonsBefore + 1 + 1) << "generation " << generation;
+  }
 }
 
 }  // namespace
