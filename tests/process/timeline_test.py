@@ -213,7 +213,7 @@ def stock_contexts():
         want = [(*z[:7], viewers.context_of(*map(int, re.findall(r"\d+", z[0])[1:3])))
                 for z in viewers.plain(viewers.tracy_zones(server, zones))]
         viewers.same(viewers.plain(server.told()), want, f"protocol {column}, device zones")
-        viewers.tracy_programs(server, zones)
+        viewers.tracy_programs(server, zones, ttc)
 
 
 def windows_were_blind():

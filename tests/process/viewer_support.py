@@ -158,11 +158,37 @@ def plain(told):
     return [z for z in told if "DISPATCH" not in z[1]]
 
 
-def tracy_programs(server, zones):
-    """The row of programs, in every dialect."""
+def intervals_of(ttc):
+    """The capture's intervals as (lane, cause, from, to). A host that was busy elsewhere leaves some that nothing is missing in."""
+    code, out, err = h.run("ttreport", "loss", "--from", ttc, "--json")
+    h.check(code == 0, f"ttreport loss ended with {code}: {err}")
+    processors = ("BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2")
+    return [(f"chip {d['chip']} core {i['x']},{i['y']} {processors[i['risc']]}", i["cause"], i["from_cycles"], i["to_cycles"])
+            for d in json.loads(out)["devices"] for i in d["lost"]]
+
+
+def tracy_losses(server, ttc):
+    """The rows of losses hold the capture's intervals, which are returned."""
+    want = intervals_of(ttc)
+    got = []
+    for row, name, _, _, text, _ in server.spans():
+        if name == "markers lost":
+            found = re.search(r"cause ([^,]+),.* from cycles (\d+)(?:, to cycles (\d+))?", text)
+            h.check(found, f"{row} {name} {text}")
+            got.append((row.rsplit(" lost")[0], found[1], int(found[2]), int(found[3]) if found[3] else None))
+    same(got, want, f"protocol {server.protocol}, intervals")
+    return want
+
+
+def tracy_programs(server, zones, ttc):
+    """The row of programs, in every dialect, and those of losses. Returns whether there are any of those."""
+    lost = tracy_losses(server, ttc)
     got = []
     for row, name, begin, end, text, _ in server.spans():
+        if name == "markers lost":
+            continue
         found = re.search(r"host id (\d+), cores (\d+), kernel ns (\d+), limiting core (\d+,\d+), its kernel ns (\d+)", text)
         h.check(found and name == f"program {found[1]}" and row.startswith("chip 0 programs"), f"{row} {name} {text}")
         got.append((int(found[1]), begin + server.init, end + server.init, int(found[2])))
     same(got, programs_of(zones), f"protocol {server.protocol}, programs")
+    return bool(lost)

@@ -17,7 +17,7 @@ from decimal import Decimal
 
 import harness as h
 import perfetto_check
-from viewer_support import LOSS_COLOUR, MHZ, collect, export, in_cycles, programs_of, same, whole_packets, zones_of
+from viewer_support import LOSS_COLOUR, MHZ, collect, export, in_cycles, intervals_of, programs_of, same, whole_packets, zones_of
 
 
 def lane_of(path):
@@ -52,6 +52,9 @@ def perfetto():
     same(perfetto_zones(trace), zones, "perfetto, zones")
     h.check(all(a["cycles"] == end - begin for _, _, begin, end, a, _ in trace.zones), "cycles beside a zone are others")
     rows_of_programs(trace, zones)
+    lost = [(f"{path[0].split(' (')[0]} {path[1]} {path[2].rsplit(' lost')[0]}", a["cause"], a["from cycles"], a.get("to cycles"))
+            for path, _, _, _, a, _ in trace.spans if not path[1].startswith("programs")]
+    same(lost, intervals_of(ttc), "perfetto, intervals")
     got = [(lane_of(p), name, ns, a["host id"], a.get("value", 0)) for p, name, ns, a in trace.instants if len(p) == 3]
     same(without_names(got), without_names(others), "perfetto, data and events")
     size_of(path, trace, 80)
@@ -64,12 +67,13 @@ def perfetto():
 
 def rows_of_programs(trace, zones):
     """The row above the cores has every program once, and a flow leads from it to a kernel zone of each of its cores."""
-    got = [(a["host id"], begin, end, a["cores"]) for path, _, begin, end, a, _ in trace.spans if path[1].startswith("programs")]
+    programs = [span for span in trace.spans if span[0][1].startswith("programs")]
+    got = [(a["host id"], begin, end, a["cores"]) for _, _, begin, end, a, _ in programs]
     same(got, programs_of(zones), "perfetto, programs")
     longest = longest_kernels(zones)
-    h.check(all(a["its kernel ns"] == longest[a["host id"]] for _, _, _, _, a, _ in trace.spans), "the limiting core is another one")
+    h.check(all(a["its kernel ns"] == longest[a["host id"]] for _, _, _, _, a, _ in programs), "the limiting core is another one")
     begins = {(lane, begin): (host, name) for lane, name, begin, _, _, host, _, _ in zones if name.endswith("-KERNEL")}
-    spans = {(path, begin): a["host id"] for path, _, begin, _, a, _ in trace.spans}
+    spans = {(path, begin): a["host id"] for path, _, begin, _, a, _ in programs}
     reached = set()
     for row, lane in (sorted(ends, key=lambda end: len(end[0])) for ends in trace.flows.values()):
         host = spans[row]

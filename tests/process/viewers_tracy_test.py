@@ -25,12 +25,13 @@ def tracy():
         code, _, err = h.finish(process)
         h.check(code == 0 and "everything was sent" in err, f"ttexport ended with {code}: {err}")
         same(plain(server.told()), plain(tracy_zones(server, zones)), f"protocol {column}, zones")
-        tracy_programs(server, zones)
+        lost = tracy_programs(server, zones, ttc)
         events = [m for m in server.messages if server.threads[m[0]].name != "ttcollect"]
         same([(server.threads[t].name, ns) for t, ns, _, _ in events],
              [(f"chip 0 core {x},{y} {r}", ns - server.init) for (x, y, r), _, ns, _, _ in others],
              f"protocol {column}, data and events")
-        h.check({n.split(" ", 2)[2] for n in server.plot_names.values()} == {"programs/s"}, f"plots: {server.plot_names}")
+        plots = {n.split(" ", 2)[2] for n in server.plot_names.values()}
+        h.check(plots == {"programs/s"} | ({"lost intervals [intervals]"} if lost else set()), f"plots: {server.plot_names}")
         if server.protocol >= 69 and not server.fork:
             hints = sorted((t.hint, t.name) for t in server.threads.values() if t.hint is not None)
             h.check(hints[0][1] == "chip 0 programs", f"the first row is {hints[0]}")
@@ -39,6 +40,28 @@ def tracy():
             h.check(lanes == sorted(lanes, key=lambda c: (c[0], c[2], c[1])), "lanes are not in the order of cores")
         h.check(server.app_info == (["tt_device_grid chip=0 size=8x9"] if column in (79, 83) else []),
                 f"app info: {server.app_info}")
+
+
+def tracy_server_came_before_the_header():
+    """A server that connected between the making of a capture and the writing of its header ended the feed."""
+    ttc, rows = collect(["--no-sync"], programs=10)
+    zones, _ = zones_of(rows, in_cycles)
+    with open(ttc, "rb") as file:
+        whole = file.read()
+    for there in (None, 0, 7, 63):
+        growing = h.work(f"growing_{there}.ttc")
+        if there is not None:
+            with open(growing, "wb") as file:
+                file.write(whole[:there])
+        process, port = feed(growing, "--growing", "--once")
+        server = tracy_server.Server(82, port)
+        # A refusal is of a feed that has looked for the beginning, found none, and looks after others meanwhile.
+        h.check(tracy_server.Server(82, port).status == 3, f"{there} bytes: another server is not refused")
+        with open(growing, "ab") as file:
+            file.write(whole[there or 0:])
+        same(plain(server.run().told()), plain(tracy_zones(server, zones)), f"{there} bytes before the server")
+        code, _, err = h.finish(process)
+        h.check(code == 0 and "everything was sent" in err, f"{there} bytes before the server: {code} {err}")
 
 
 def answered(port, first):
@@ -209,5 +232,5 @@ def drained(s):
 
 if __name__ == "__main__":
     {"tracy": tracy, "tracy_foreign": tracy_foreign, "tracy_cut": tracy_cut_was_success, "tracy_live": tracy_live, "tracy_slow": tracy_slow,
-     "tracy_early": tracy_early, "tracy_announced": tracy_announced}[sys.argv[1]]()
+     "tracy_before_header": tracy_server_came_before_the_header, "tracy_early": tracy_early, "tracy_announced": tracy_announced}[sys.argv[1]]()
     print("ok")

@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "tools/pipeline/log_frames.hpp"
 #include "tools/tracy/listener.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/tracy_timeline.hpp"
+#include "ttcollect/capture_format.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -39,10 +41,18 @@ uint64_t raw_now_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
 }
 
+// Not there, or without the whole of its header: a writer makes the file and then writes the header.
+bool not_begun(const std::string& capture) {
+  constexpr size_t kHeaderBytes = std::max(sizeof(collect::CaptureHeader), sizeof(collect::FileHeader));
+  std::error_code error;
+  if (std::filesystem::is_directory(capture, error)) return false;
+  const uintmax_t bytes = std::filesystem::file_size(capture, error);
+  return error || bytes < kHeaderBytes;
+}
+
 // When the trace may begin. None: nothing was found, and what comes may have any time.
 std::optional<uint64_t> beginning_of(const TracyFeed& o, bool waited) {
-  const auto absent = [](const std::string& path) { return !std::filesystem::exists(path); };
-  if (o.growing && std::any_of(o.from.begin(), o.from.end(), absent)) return std::nullopt;
+  if (o.growing && std::any_of(o.from.begin(), o.from.end(), not_begun)) return std::nullopt;
   const Earliest earliest = earliest_in(o.from, 0, o.filter, o.metal_date, kScannedMarkers, true);
   if (earliest.ns && (earliest.settled || waited)) return earliest.ns;
   if (waited && earliest.host_time) return raw_now_ns();  // what comes is younger
