@@ -28,11 +28,10 @@ class Searching {
     card.pass(after_ns);
     const auto sample = reader_.sample(attachment_.cores[0], true);
     ASSERT_TRUE(sample.has_value());
-    ASSERT_EQ(
-        size_.learn(
-            reader_, attachment_.cores[0],
-            {sample->host_end, landed, sample->run_counter, sample->read_time_ns, device::Mode::normal, true}),
-        card::Access::ok);
+    ASSERT_EQ(size_.learn(reader_, attachment_.cores[0],
+                          {sample->host_end, landed, sample->run_counter, sample->read_time_ns,
+                           device::Mode::normal, true}),
+              card::Access::ok);
     ++polls;
   }
   void launch(unsigned times) {
