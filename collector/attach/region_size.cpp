@@ -143,12 +143,15 @@ Access RegionSize::try_running(const CoreReader& reader, const AttachedCore& cor
   return Access::ok;
 }
 
-// Chooses the sample furthest behind in its log, which is overwritten last.
+// Chooses the sample furthest behind in its log, which is overwritten last, of those that a log has for certain.
 void RegionSize::begin_search(const CoreReader& reader, const AttachedCore& core, const Polled& polled,
                               std::span<const Sample> samples) {
   const Sample* best = nullptr;
+  const auto better = [](const Sample& a, const Sample& b) {
+    return std::pair(!a.maybe_of_others, a.log_words) > std::pair(!b.maybe_of_others, b.log_words);
+  };
   for (const Sample& sample : samples)
-    if (!says_nothing(core, sample.risc) && (!best || sample.log_words > best->log_words)) best = &sample;
+    if (!says_nothing(core, sample.risc) && (!best || better(sample, *best))) best = &sample;
   if (best)
     search_ = Search{core,
                      lane_of(core, best->risc, polled.mode),
@@ -203,8 +206,10 @@ Access RegionSize::compare_next_counts(const CoreReader& reader, uint32_t first,
     if (n % 3 != 0 || n / 3 * 4 > kMostCount)  // others are a count of programs of 48 bytes, too
       sizes.push_back(kBytesWithSums * n);
   }
-  return search.sample ? try_sizes(reader, search.core, *search.sample, sizes)
-                       : try_running(reader, search.core, search.lane, search.log_words, sizes);
+  if (search.sample)
+    if (const Access a = try_sizes(reader, search.core, *search.sample, sizes); a != Access::ok) return a;
+  if (search.sample && !search.sample->maybe_of_others) return Access::ok;
+  return try_running(reader, search.core, search.lane, search.log_words, sizes);
 }
 
 // Did the words that are looked for stand in their log throughout the comparison? Where the core was polled in time, counters that
@@ -312,11 +317,10 @@ Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
     std::array<uint64_t, 1> kernel_start;
     if (const Access a = reader.l1(core, begin + 4 * device::kKernelStartWord, kernel_start); a != Access::ok)
       return failed(a);
-    if (static_cast<uint32_t>(kernel_start[0]) == device::kUnsetWord) continue;  // a launch of other cores
     std::array<uint64_t, kSampleWords / 2> buffer;
     if (const Access a = reader.l1(core, begin + 4 * (end - kSampleWords), buffer); a != Access::ok)
       return failed(a);
-    Sample sample{{}, before.host_end[r], r};
+    Sample sample{{}, before.host_end[r], r, static_cast<uint32_t>(kernel_start[0]) == device::kUnsetWord};
     std::copy_n(reinterpret_cast<const uint32_t*>(buffer.data()), kSampleWords, sample.words.begin());
     // Low words are times or payload; unset slots and zeros are the same everywhere and prove no size.
     bool usable = false;

@@ -15,8 +15,8 @@
 //     recorded since attaching ends at its landed index;
 //   - of a core that rests: the words at the end of its L1 buffer are at the end of its log. Only words of the run that just
 //     finished are compared, so older logs in DRAM do not count. A launch of other cores only is in L1, and in no log: BRISC opens
-//     it, firmware up to G3 publishes BRISC's index (tt-metal kernel_profiler.hpp), and no RISC has a kernel zone. A RISC without
-//     one is no evidence;
+//     it, firmware up to G3 publishes BRISC's index (tt-metal kernel_profiler.hpp), and no RISC has a kernel zone. Of a RISC without
+//     one the log is examined as that of a core that runs, too;
 //   - of a core that rests and whose log is full, or whose firmware is of 2025 or in another mode than normal: the newest frame of
 //     the lane that begins where a log of a usual size would.
 // Two lanes of different slots must agree before a size is used.
@@ -86,6 +86,7 @@ class RegionSize {
     std::array<uint32_t, kSampleWords> words;
     uint32_t log_words;  // HOST_BUFFER_END_INDEX: where in the log the sample ends
     uint32_t risc;
+    bool maybe_of_others = false;  // a launch of other cores, which is in no log
   };
   // The sizes that are compared with one sample, over many polls.
   struct Search {
