@@ -114,9 +114,6 @@ class Format {
   virtual void host(std::span<const uint64_t>) {}  // a chunk of the workload's host side, which is of no chip
   // True if the output of a lane's frames depends on no other lane's frames, and of the other calls only begin() writes.
   virtual bool lanes_are_apart() const { return false; }
-  // Called before names and clock models change to which frames so far refer: a format that has put frames off takes
-  // them now.
-  virtual void catch_up() {}
   virtual void end() = 0;
   // The text of a file beside the output, where the output's own readers have no place for losses. Empty: there is a
   // place.

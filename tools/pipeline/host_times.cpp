@@ -66,32 +66,32 @@ std::vector<uint64_t> HostTimes::next_ready(bool all) {
   return chunk;
 }
 
-std::span<const MarkerHostTime> HostTimes::convert(uint8_t x, uint8_t y, uint64_t read_time_ns,
-                                                   std::span<const uint64_t> marker_times) {
-  converted_.assign(marker_times.size(), {});
+size_t HostTimes::convert(uint8_t x, uint8_t y, uint64_t read_time_ns, std::span<const uint64_t> marker_times,
+                          Converted& to) const {
   const auto domain = domains_.find({x, y});
   const auto map = maps_.find(domain == domains_.end() ? 0 : domain->second);
   if (map == maps_.end()) {
-    without_bound_ += marker_times.size();
     // Beside tiles with host times 0 would be one, too: that of the host's start. When the words were read is near it.
-    if (known())
-      for (MarkerHostTime& time : converted_) time.at = read_time_ns * kHostTicksPerNs;
-    return converted_;
+    to.of.assign(marker_times.size(), {known() ? read_time_ns * kHostTicksPerNs : 0});
+    return marker_times.size();
   }
+  to.of.resize(marker_times.size());
   const collect::ClockHead& head = map->second.head();
   const uint64_t spread = head.reference_x == x && head.reference_y == y ? 0 : head.tile_spread;
-  times_.resize(marker_times.size());
-  runs_.clear();
-  map->second.convert(marker_times, (read_time_ns + kWordsReadWithinNs) * kHostTicksPerNs, times_, runs_);
-  size_t at = 0;
-  for (const auto& run : runs_)
-    for (size_t i = 0; i < run.count; ++i, ++at) {
-      const bool bounded = run.quality.bound < kNoBound - spread;
-      without_bound_ += !bounded;
-      converted_[at] = {times_[at], bounded ? run.quality.bound + spread : kNoBound,
-                        bounded ? run.quality.kind : collect::BoundKind::none, run.quality.final};
-    }
-  return converted_;
+  to.times.resize(marker_times.size());
+  to.runs.clear();
+  map->second.convert(marker_times, (read_time_ns + kWordsReadWithinNs) * kHostTicksPerNs, to.times, to.runs);
+  MarkerHostTime* next = to.of.data();
+  const HostTime* time = to.times.data();
+  size_t without_bound = 0;
+  for (const auto& run : to.runs) {
+    const bool bounded = run.quality.bound < kNoBound - spread;
+    const uint64_t bound = bounded ? run.quality.bound + spread : kNoBound;
+    const collect::BoundKind kind = bounded ? run.quality.kind : collect::BoundKind::none;
+    if (!bounded) without_bound += run.count;
+    for (size_t i = 0; i < run.count; ++i) *next++ = {*time++, bound, kind, run.quality.final};
+  }
+  return without_bound;
 }
 
 const collect::ClockMap* HostTimes::clock_of(uint8_t x, uint8_t y) const {

@@ -40,10 +40,16 @@ class HostTimes {
   // The next chunk whose markers the model's final segments cover, or any when `all`. Empty: none.
   std::vector<uint64_t> next_ready(bool all);
 
-  // Converts a tile's markers, read at `read_time_ns`: the time of those whose tile has no clock, where others have one. Valid until the
-  // next call.
-  std::span<const MarkerHostTime> convert(uint8_t x, uint8_t y, uint64_t read_time_ns,
-                                          std::span<const uint64_t> marker_times);
+  // What convert() makes, and memory that it uses again.
+  struct Converted {
+    std::vector<MarkerHostTime> of;  // by marker
+    std::vector<collect::HostTime> times;
+    std::vector<collect::ClockMap::Run> runs;
+  };
+  // Converts a tile's markers, read at `read_time_ns`: the time of those whose tile has no clock, where others have one. Returns how many
+  // have no bound. Any thread, as long as none takes a clock or domains.
+  size_t convert(uint8_t x, uint8_t y, uint64_t read_time_ns, std::span<const uint64_t> marker_times,
+                 Converted& to) const;
 
   // Of the tile's counter; null: none, or it is not known how far the tile's is from it.
   const collect::ClockMap* clock_of(uint8_t x, uint8_t y) const;
@@ -51,7 +57,6 @@ class HostTimes {
   // The offset from RAW to another clock, as compared last; none while there is no model.
   std::optional<int64_t> difference_ns(HostClock clock) const;
   bool known() const { return !maps_.empty(); }
-  uint64_t without_bound() const { return without_bound_; }  // markers so far
 
   // The map of the reference tile's domain; null: not known yet.
   const collect::ClockMap* reference() const {
@@ -73,10 +78,6 @@ class HostTimes {
   uint8_t latest_ = 0;
   std::deque<std::vector<uint64_t>> waiting_;
   uint64_t waiting_bytes_ = 0;
-  uint64_t without_bound_ = 0;
-  std::vector<collect::HostTime> times_;
-  std::vector<collect::ClockMap::Run> runs_;
-  std::vector<MarkerHostTime> converted_;
 };
 
 }  // namespace ttc::tools

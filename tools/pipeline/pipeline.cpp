@@ -13,8 +13,8 @@ namespace ttc::tools {
 using shm::ChunkKind;
 
 namespace {
-uint32_t lane_key(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
-  return uint32_t{h.core_x} << 24 | uint32_t{h.core_y} << 16 | span.risc;
+uint32_t lane_key(const shm::ChunkHeader& h, uint8_t risc) {
+  return uint32_t{h.core_x} << 24 | uint32_t{h.core_y} << 16 | risc;
 }
 
 // [x, y, flat id, kind] each; captures of before kinds were recorded have three numbers.
@@ -31,9 +31,14 @@ std::vector<std::pair<uint8_t, uint8_t>> compute_cores_in(const nlohmann::json& 
 }
 }  // namespace
 
+Pipeline::~Pipeline() {
+  if (!ahead_.empty()) workers_->forget_all();
+}
+
 void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
+  if (h.kind != ChunkKind::device_words) catch_up(format);
   if (h.kind == ChunkKind::session) {
     session(h, body, format);
     const auto described = sessions_.find(h.session);
@@ -46,11 +51,13 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   const shm::LossRecord* const loss = losses_.push(chunk);
   switch (h.kind) {
     case ChunkKind::device_words:
-      if (!host_clock_ || !s.clock_model) return words(chunk, s, format);
+      if (!host_clock_ || !s.clock_model) {
+        if (workers_) return words({chunk.begin(), chunk.end()}, s, format);
+        return words_at_once(chunk, s, format);
+      }
       s.times.wait(chunk);
       return release(s, format, false);
     case ChunkKind::clock:
-      format.catch_up();
       if (std::string why = s.times.take_clock(body); !why.empty()) {
         complaint_ = std::move(why);
         return;
@@ -63,13 +70,11 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       return format.telemetry(s.chip, record);
     }
     case ChunkKind::clock_domains:
-      format.catch_up();
       if (std::string why = s.times.take_domains(body); !why.empty()) complaint_ = std::move(why);
       return;
     case ChunkKind::names: {
       Workload& w = s.named ? *s.named : s.workloads.begin()->second;
       const size_t before = w.names.size();
-      format.catch_up();
       std::string_view text(body.data(), body.size());
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
         w.names.add_zone_string(text.substr(0, end));
@@ -112,21 +117,23 @@ void Pipeline::absorb(const Pipeline& other) {
 void Pipeline::release(SessionState& s, Format& format, bool all) {
   const uint64_t before = delivered_;
   while (delivered_ - before < most_markers_) {
-    const std::vector<uint64_t> chunk = s.times.next_ready(all);
+    std::vector<uint64_t> chunk = s.times.next_ready(all);
     if (chunk.empty()) return;
-    words(chunk, s, format);
+    words(std::move(chunk), s, format);
   }
 }
 
 bool Pipeline::deliver(Format& format, bool all) {
   const uint64_t before = delivered_;
   for (auto& [session, s] : sessions_) release(s, format, all);
+  catch_up(format);
   return delivered_ != before;
 }
 
 void Pipeline::finish(Format& format) {
   most_markers_ = ~uint64_t{0};
   for (auto& [session, s] : sessions_) release(s, format, true);
+  catch_up(format);
   losses_.finish();
   for (const auto& [session, intervals] : losses_.found())
     for (const auto& [id, interval] : intervals) {
@@ -247,7 +254,6 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.compute_cores = compute_cores_in(j);
   s.environment = environment_in(j);
   s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
-  format.catch_up();
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
   const bool known = std::exchange(state.described, true);
@@ -270,123 +276,88 @@ std::vector<std::string> Pipeline::notices() const {
     for (const auto& [first_epoch, w] : s.workloads)
       for (const std::string& notice : w.semantics.notices()) all.push_back(notice);
   for (const auto& [id, s] : sessions_)
-    if (host_clock_ && s.times.without_bound())
-      all.push_back("chip " + std::to_string(s.chip) + ": " + std::to_string(s.times.without_bound()) +
+    if (host_clock_ && s.without_bound)
+      all.push_back("chip " + std::to_string(s.chip) + ": " + std::to_string(s.without_bound) +
                     " markers have no host time, " +
                     (s.times.known() ? "they lie outside of what its clock model covers"
                                      : "this source holds no clock model of it (--no-sync?)"));
   return all;
 }
 
-void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& format) {
-  const shm::ChunkHeader& h = shm::header_of(chunk);
-  const markers::Layout* layout = markers::layout_by_generation(h.generation);
-  if (!layout) {
-    complaint_ = "a chunk is of layout generation " + std::to_string(h.generation) +
-                 ", which this build does not support";
-    return;
-  }
-  if (h.core_kind >= markers::kCoreKinds ||
-      h.firmware_mode > static_cast<uint8_t>(device::Mode::accumulate)) {
-    complaint_ = "a chunk is of a kind of core or firmware that this build does not support";
-    return;
-  }
-  for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
-    if (span.risc >= device::kMaxRiscs) {
-      complaint_ = "a span names RISC " + std::to_string(span.risc);
-      continue;
-    }
-    if (span.source > shm::SpanSource::l1_buffer) {
-      complaint_ = "a chunk has words of source " + std::to_string(static_cast<unsigned>(span.source)) +
-                   ", which this build does not support";
-      continue;
-    }
-    s.words_came = true;
-    if (!filter_.wants(h.core_x, h.core_y, span.risc)) continue;
-    markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id),
-                                  static_cast<device::Mode>(h.firmware_mode)});
-    markers::FrameDigest digest;
-    std::memcpy(&digest, span.digest, sizeof digest);
-    decoder.resume(digest);
-    batch_.clear();
-    if (span.source == shm::SpanSource::l1_buffer)
-      decoder.decode_buffer(shm::words_of(chunk, span), batch_);
-    else
-      decoder.decode(shm::words_of(chunk, span), batch_);
-    anomalies_.add(decoder.anomalies());
-    if (h.firmware_mode != 0) skip_repeats(s.until[lane_key(h, span)]);
-    for (const markers::Frame& frame : batch_.frames()) emit(h, frame, s, format);
-  }
+DecodedChunk::Rules Pipeline::rules_for(const shm::ChunkHeader& h, SessionState& s,
+                                        const Format& format) const {
+  return {&filter_, &s.workload_of(h.epoch).names, host_clock_ ? &s.times : nullptr, format.order(),
+          keep_duplicates_};
 }
 
-// If the firmware keeps words in L1, a lane's L1 chunk may hold words that a later push repeats.
-void Pipeline::skip_repeats(uint64_t& until) {
-  const uint64_t before = until;
-  for (markers::Marker& m : batch_.markers()) {
-    if (m.flags & markers::kStale) continue;
-    if (before != 0 && markers::clock_difference(m.time_cycles, before) <= 0)
-      m.flags |= markers::kStale;
-    else if (until == 0 || markers::clock_difference(m.time_cycles, until) > 0)
-      until = m.time_cycles;
-  }
+void Pipeline::words(std::vector<uint64_t> chunk, SessionState& s, Format& format) {
+  if (!workers_) return words_at_once(chunk, s, format);
+  while (ahead_.size() >= kAheadAThread * workers_->threads()) take_oldest(format);
+  if (spare_.empty()) spare_.push_back(std::make_unique<DecodedChunk>());
+  ahead_.push_back({std::move(spare_.back()), &s});
+  spare_.pop_back();
+  DecodedChunk& newest = *ahead_.back().chunk;
+  const DecodedChunk::Rules rules = rules_for(shm::header_of(chunk), s, format);
+  newest.take(std::move(chunk), rules);
+  workers_->submit(newest);
 }
 
-// The four guaranteed markers come first in a frame and are not in time order. The customs are, but for
-// totals, which come last and are dated to the start of their frame. Frames are short and come by the million: nothing is allocated.
-void Pipeline::sort_by_time() {
-  const auto earlier = [](const markers::Marker& a, const markers::Marker& b) {
-    return markers::clock_difference(a.time_cycles, b.time_cycles) < 0;
-  };
-  const auto customs = std::find_if(ordered_.begin(), ordered_.end(),
-                                    [](const auto& m) { return !(m.flags & markers::kGuaranteed); });
-  for (auto g = ordered_.begin(); g != customs; ++g)
-    for (auto at = g; at != ordered_.begin() && earlier(*at, *std::prev(at)); --at)
-      std::iter_swap(at, std::prev(at));
-  if (!std::is_sorted(customs, ordered_.end(), earlier)) std::stable_sort(customs, ordered_.end(), earlier);
-  // The guaranteed markers, at most four, are put at their places among the others, the last one first: what is
-  // behind it is in order.
-  for (auto g = customs; g != ordered_.begin();) {
-    --g;
-    const auto place = std::lower_bound(std::next(g), ordered_.end(), *g, earlier);
-    if (place == std::next(g)) return;
-    std::rotate(g, std::next(g), place);
-  }
+void Pipeline::words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format) {
+  at_once_.view(chunk, rules_for(shm::header_of(chunk), s, format));
+  at_once_.decode();
+  emit(at_once_, s, format);
 }
 
-void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format) {
-  if (!filter_.host_ids.empty() && !filter_.host_ids.contains(frame.host_id)) return;
-  const uint8_t unwanted = markers::kStale | (keep_duplicates_ ? 0 : markers::kDuplicate);
-  ordered_.clear();
-  for (const markers::Marker& m : batch_.markers(frame))
-    if (!(m.flags & unwanted)) ordered_.push_back(m);
+void Pipeline::take_oldest(Format& format) {
+  const Ahead& oldest = ahead_.front();
+  workers_->wait(*oldest.chunk);
+  emit(*oldest.chunk, *oldest.session, format);
+  spare_.push_back(std::move(ahead_.front().chunk));
+  ahead_.pop_front();
+}
+
+void Pipeline::catch_up(Format& format) {
+  while (!ahead_.empty()) take_oldest(format);
+}
+
+void Pipeline::emit(DecodedChunk& chunk, SessionState& s, Format& format) {
+  const shm::ChunkHeader& h = chunk.header();
+  if (!chunk.complaint().empty()) complaint_ = chunk.complaint();
+  s.words_came |= chunk.has_words();
+  anomalies_.add(chunk.anomalies());
   Workload& workload = s.workload_of(h.epoch);
-  if (!filter_.wants_all_markers()) {
-    const auto processor = markers::risc_name(static_cast<markers::CoreKind>(h.core_kind), frame.risc,
-                                              static_cast<device::Mode>(h.firmware_mode));
-    std::erase_if(ordered_,
-                  [&](const markers::Marker& m) { return !filter_.wants(m, workload.names, processor); });
-  }
-  if (ordered_.empty()) return;
-  if (format.order() == Order::time) sort_by_time();
-  delivered_ += ordered_.size();
-  for (const markers::Marker& m : ordered_)
+  chunk.each_frame([&](uint8_t risc) -> uint64_t& { return s.until[lane_key(h, risc)]; },
+                   [&](const DecodedChunk::Frame& frame) { emit(chunk, frame, workload, s, format); });
+  s.without_bound += chunk.without_bound();
+}
+
+void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, Workload& workload,
+                    SessionState& s, Format& format) {
+  const shm::ChunkHeader& h = chunk.header();
+  delivered_ += frame.markers.size();
+  for (const markers::Marker& m : frame.markers)
     if (named_by_id(m) && !(m.flags & markers::kQuickPush)) workload.zone_ids.set(m.id);
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
   // Trace-only firmware writes the count of replays in place of the host id, and no trace counter.
-  const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.trace_counter;
-  FrameEvents events{s.chip,   h.core_x,   h.core_y,      static_cast<markers::CoreKind>(h.core_kind),
-                     mode,     frame.risc, frame.host_id, trace_counter,
-                     ordered_, batch_,     workload.names};
-  const markers::Marker& first = batch_.markers(frame).front();
-  if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
+  const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.decoded.trace_counter;
+  FrameEvents events{s.chip,
+                     h.core_x,
+                     h.core_y,
+                     static_cast<markers::CoreKind>(h.core_kind),
+                     mode,
+                     frame.decoded.risc,
+                     frame.decoded.host_id,
+                     trace_counter,
+                     frame.markers,
+                     chunk.batch(),
+                     workload.names};
+  events.main_zone = frame.main_zone;
   events.epoch = h.epoch;
   if (h.read_time_ns != 0) events.seen_ns = h.read_time_ns + kWordsReadWithinNs;
   events.metal_date = date_ ? *date_ : markers::usual_metal_date(h.generation);
   events.semantics = workload.semantics.of(events, h.generation);
   if (host_clock_) {
-    marker_times_.clear();
-    for (const markers::Marker& m : ordered_) marker_times_.push_back(m.time_cycles);
-    events.host_times = s.times.convert(h.core_x, h.core_y, h.read_time_ns, marker_times_);
+    events.host_times = frame.times;
     events.tile_clock = s.times.clock_of(h.core_x, h.core_y);
     events.host_clock_minus_raw_ns = s.times.difference_ns(*host_clock_).value_or(0);
   }
@@ -395,7 +366,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
 
 uint64_t Pipeline::without_bound() const {
   uint64_t count = 0;
-  for (const auto& [id, s] : sessions_) count += s.times.without_bound();
+  for (const auto& [id, s] : sessions_) count += s.without_bound;
   return count;
 }
 

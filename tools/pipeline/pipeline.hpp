@@ -5,10 +5,15 @@
 //
 // The time stage hands device cycles through unless host times are requested. Then words wait until final
 // clock segments cover them, 0.3 to 1.6 s by default, so that every export of them is the same.
+//
+// With decode_ahead() any thread decodes, filters and dates the words of a few chunks (decoded_chunk.hpp), while the caller's takes the
+// chunks before them through the format. The format's calls are the same, in the same order, for every number of threads.
 #pragma once
 #include <bitset>
+#include <deque>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,34 +21,14 @@
 #include <utility>
 #include <vector>
 
+#include "tools/pipeline/decoded_chunk.hpp"
+#include "tools/pipeline/filter.hpp"
 #include "tools/pipeline/format.hpp"
 #include "tools/pipeline/host_semantics.hpp"
 #include "tools/pipeline/source.hpp"
 #include "ttcollect/loss_view.hpp"
 
 namespace ttc::tools {
-
-// Empty sets match everything.
-struct Filter {
-  std::set<std::pair<uint8_t, uint8_t>> cores;  // NOC0 physical
-  std::set<uint8_t> riscs;
-  std::optional<uint32_t> chip;                        // as numbered in the output
-  std::set<uint32_t> host_ids;                         // as the card had them
-  std::set<std::string> zones;                         // by name
-  uint64_t cycles_from = 0, cycles_to = ~uint64_t{0};  // device time
-
-  bool wants(uint8_t x, uint8_t y, uint8_t r) const {
-    return (cores.empty() || cores.contains({x, y})) && (riscs.empty() || riscs.contains(r));
-  }
-  // Compares the name that is shown: the number of an event may be what a zone's name is hashed to.
-  bool wants(const markers::Marker& m, const markers::ZoneNames& names, std::string_view processor) const {
-    if (m.time_cycles < cycles_from || m.time_cycles > cycles_to) return false;
-    if (zones.empty()) return true;
-    const markers::ZoneSource* source = named_by_id(m) ? names.choose(m.id, processor).source : nullptr;
-    return source && zones.contains(source->name);
-  }
-  bool wants_all_markers() const { return zones.empty() && cycles_from == 0 && cycles_to == ~uint64_t{0}; }
-};
 
 class Pipeline {
  public:
@@ -56,11 +41,18 @@ class Pipeline {
         date_(date),
         host_clock_(host_clock),
         losses_(missing) {}
+  ~Pipeline();  // what is decoded ahead is left out
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
+  // From now on. The workers outlive this. Words reach the format by a later call then: catch_up() and finish() leave none.
+  void decode_ahead(Workers& workers) { workers_ = &workers; }
+
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format);
+
+  // The format has had all words that do not wait for the time stage.
+  void catch_up(Format& format);
 
   // Used by callers that decode words elsewhere: does all that push() does for a chunk of device words except decoding. False if
   // the filter excludes the chunk.
@@ -129,6 +121,7 @@ class Pipeline {
     Workload* named =
         nullptr;  // whose session chunk came last: names that come now are its own; null: the first
     HostTimes times;
+    uint64_t without_bound = 0;  // markers whose host time was requested
     bool words_came = false;
     std::unordered_map<uint32_t, uint64_t> until;  // by lane: latest time delivered, where L1 is read too
   };
@@ -138,11 +131,14 @@ class Pipeline {
   SessionState& state_of(const shm::ChunkHeader& h);
   uint32_t free_chip(uint32_t wanted, const std::string& device);
   void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);
-  void words(std::span<const uint64_t> chunk, SessionState& s, Format& format);
+  DecodedChunk::Rules rules_for(const shm::ChunkHeader& h, SessionState& s, const Format& format) const;
+  void words(std::vector<uint64_t> chunk, SessionState& s, Format& format);
+  void words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format);
+  void take_oldest(Format& format);
   void release(SessionState& s, Format& format, bool all);
-  void skip_repeats(uint64_t& until);
-  void sort_by_time();
-  void emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format);
+  void emit(DecodedChunk& chunk, SessionState& s, Format& format);
+  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, Workload& workload, SessionState& s,
+            Format& format);
 
   Filter filter_;
   bool keep_duplicates_;
@@ -150,15 +146,22 @@ class Pipeline {
   std::optional<HostClock> host_clock_;  // none: device times only
   std::map<uint64_t, SessionState> sessions_;
   std::map<uint32_t, std::string> chips_;  // taken: number -> device
-  markers::Batch batch_;
-  std::vector<markers::Marker> ordered_;
-  std::vector<uint64_t> marker_times_;
   markers::Anomalies anomalies_;
   collect::LossView losses_;
   uint64_t delivered_ = 0;
   uint64_t most_markers_ = ~uint64_t{0};
   std::string complaint_;
   std::vector<std::string> remarks_;
+
+  static constexpr size_t kAheadAThread = 2;  // chunks: what they hold stays in the caches
+  struct Ahead {
+    std::unique_ptr<DecodedChunk> chunk;
+    SessionState* session;
+  };
+  Workers* workers_ = nullptr;  // null: one thread
+  std::deque<Ahead> ahead_;     // oldest first
+  std::vector<std::unique_ptr<DecodedChunk>> spare_;
+  DecodedChunk at_once_;
 };
 
 }  // namespace ttc::tools

@@ -119,7 +119,7 @@ class Export {
                   missing_cause(*source_, everything_)),
         format_(entry_of(o).make(out_, format_options())),
         frames_(filter_) {
-    if (workers_) start_shards();
+    if (workers_) start_threads();
   }
 
   int run() {
@@ -137,9 +137,9 @@ class Export {
   }
 
  private:
-  // What other formats write is made of records of theirs (viewers/frame_texts.hpp), or is little.
-  void start_shards() {
-    if (!format_->lanes_are_apart() || host_clock()) return;
+  // What formats without shards write is made of records of theirs (viewers/frame_texts.hpp), or is little.
+  void start_threads() {
+    if (!format_->lanes_are_apart() || host_clock()) return pipeline_.decode_ahead(*workers_);
     shards_ = std::make_unique<LaneShards>(
         *workers_,
         [this] {
@@ -159,6 +159,7 @@ class Export {
   // Nothing that was pushed is on its way to the output any more.
   void settle() {
     if (shards_) shards_->settle();
+    pipeline_.catch_up(*format_);
     if (auto* timeline = dynamic_cast<Timeline*>(format_.get())) timeline->settle();
   }
 

@@ -12,7 +12,6 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "tools/pipeline/format_thread.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "tools/report/input/capture_clocks.hpp"
 #include "tools/report/input/log_feed.hpp"
@@ -193,9 +192,8 @@ void refuse_other_files(const std::vector<std::string>& from) {
 
 void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& events,
                  InputAccount& account) {
-  std::optional<tools::FormatThread> threaded;
-  if (options.threads > 1) threaded.emplace(events);
-  tools::Format& format = threaded ? static_cast<tools::Format&>(*threaded) : events;
+  std::optional<tools::Workers> workers;
+  if (options.threads > 1) workers.emplace(options.threads);
   const bool for_a_time = options.for_seconds.has_value();
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -205,6 +203,7 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
     const auto source = tools::open_source(from, for_a_time || options.follow_files, options.wait_ms, {},
                                            options.threads - 1, false, options.follow_files);
     tools::Pipeline pipeline({}, false, options.metal_date, {}, source->loss_cause());
+    if (workers) pipeline.decode_ahead(*workers);
     std::vector<uint64_t> chunk;
     uint64_t bytes = 0, count = 0;
     double total = 0;
@@ -218,14 +217,14 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
       if (next == tools::Source::Next::idle) continue;
       if (source->lost_beginning()) pipeline.lost_beginning();
       if (options.chunk) options.chunk(chunk);
-      pipeline.push(chunk, format);
+      pipeline.push(chunk, events);
       bytes += chunk.size() * 8;
       if (options.progress && total > 0 && ++count % 256 == 0)
         options.progress(std::min(1.0, static_cast<double>(bytes) / total));
     }
     if (source->broke_off()) pipeline.broke_off();
-    pipeline.finish(format);
-    format.end();
+    pipeline.finish(events);
+    events.end();
     const uint64_t missing_words = pipeline.loss_view().missing_words();
     account.markers += pipeline.markers();
     account.missing_words += missing_words;

@@ -38,22 +38,26 @@ TEST(HostTimes, a_tile_without_a_clock_has_the_time_of_the_read_and_no_bound) {
   ASSERT_EQ(times.take_domains(domains), "");
   const uint64_t cycles[] = {1'500'000'000, 1'600'000'000};
 
-  const auto of_reference = times.convert(1, 2, kReadNs, cycles);
-  EXPECT_EQ(of_reference[0].at, 2'500'000'000 * kHostTicksPerNs);
-  EXPECT_LT(of_reference[0].bound, collect::kNoBound);
+  HostTimes::Converted got;
+  EXPECT_EQ(times.convert(1, 2, kReadNs, cycles, got), 0u);
+  const MarkerHostTime of_reference = got.of[0];
+  EXPECT_EQ(of_reference.at, 2'500'000'000 * kHostTicksPerNs);
+  EXPECT_LT(of_reference.bound, collect::kNoBound);
 
-  for (const MarkerHostTime& t : times.convert(2, 2, kReadNs, cycles)) {
+  EXPECT_EQ(times.convert(2, 2, kReadNs, cycles, got), 2u);
+  for (const MarkerHostTime& t : got.of) {
     EXPECT_EQ(t.at, kReadNs * kHostTicksPerNs);
     EXPECT_EQ(t.bound, collect::kNoBound);
     EXPECT_EQ(t.kind, collect::BoundKind::none);
   }
-  EXPECT_EQ(times.without_bound(), 2u);
 }
 
 TEST(HostTimes, a_source_without_any_clock_has_no_host_time) {
   HostTimes times;
   const uint64_t cycles[] = {1'500'000'000};
-  EXPECT_EQ(times.convert(1, 2, kReadNs, cycles)[0].at, 0u);
+  HostTimes::Converted got;
+  EXPECT_EQ(times.convert(1, 2, kReadNs, cycles, got), 1u);
+  EXPECT_EQ(got.of[0].at, 0u);
 }
 
 }  // namespace

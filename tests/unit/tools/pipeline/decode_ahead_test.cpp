@@ -1,0 +1,222 @@
+// Words that other threads decode reach the format as they do without: the same calls, in the same order, with the same arguments.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/support/frames.hpp"
+#include "tools/pipeline/pipeline.hpp"
+#include "ttcollect/clock_segment.hpp"
+
+namespace ttc::tools {
+namespace {
+
+using collect::kHostTicksPerNs;
+using markers::Marker;
+using markers::MarkerType;
+using shm::ChunkHeader;
+using shm::ChunkKind;
+using WordChunk = std::vector<uint64_t>;
+
+// Every call as a line, with all its arguments.
+class WrittenCalls : public Format {
+ public:
+  explicit WrittenCalls(Order order) : order_(order) {}
+  Order order() const override { return order_; }
+  void begin(const Session& s) override { line("begin", s.chip); }
+  void frame(const FrameEvents& f) override {
+    ++frames;
+    line("frame", f.chip, f.core_x, f.core_y, f.risc, f.host_id, f.trace_counter, f.epoch, f.main_zone,
+         f.names.size(), f.host_clock_minus_raw_ns, f.tile_clock != nullptr);
+    for (size_t i = 0; i < f.markers.size(); ++i) {
+      const Marker& m = f.markers[i];
+      line(" marker", m.time_cycles, m.id, static_cast<int>(m.type), static_cast<int>(m.flags));
+      if (m.type == MarkerType::ts_data || m.type == MarkerType::zone_total) line("  payload", f.payload(m));
+      if (!f.host_times.empty())
+        line("  time", f.host_times[i].at, f.host_times[i].bound, static_cast<int>(f.host_times[i].kind),
+             f.host_times[i].final);
+    }
+  }
+  void loss(const shm::LossRecord& r) override { line("loss", r.id, r.from_cycles); }
+  void names_changed() override { line("names"); }
+  void clock(uint32_t chip, const collect::ClockMap& map) override {
+    line("clock", chip, map.segments().size());
+  }
+  void telemetry(uint32_t chip, const shm::TelemetryRecord& r) override {
+    line("telemetry", chip, r.host_ns);
+  }
+  void end() override { line("end"); }
+
+  std::string text;
+  size_t frames = 0;
+
+ private:
+  template <class... Values>
+  void line(const char* what, Values... values) {
+    text += what;
+    ((text += ' ' + std::to_string(values)), ...);
+    text += '\n';
+  }
+  Order order_;
+};
+
+constexpr uint64_t kSession = 7;
+constexpr uint32_t kGeneration = 4;
+constexpr uint64_t kLaunchCycles = 1000;
+
+WordChunk chunk_of(ChunkKind kind, const void* body, size_t bytes, ChunkHeader h = {}) {
+  h.kind = kind;
+  h.session = kSession;
+  h.bytes = static_cast<uint32_t>(sizeof h + bytes);
+  WordChunk chunk((h.bytes + 7) / 8);
+  std::memcpy(chunk.data(), &h, sizeof h);
+  std::memcpy(reinterpret_cast<char*>(chunk.data()) + sizeof h, body, bytes);
+  EXPECT_EQ(shm::check_chunk(chunk), "");
+  return chunk;
+}
+WordChunk chunk_of(ChunkKind kind, const std::string& text) {
+  return chunk_of(kind, text.data(), text.size());
+}
+
+// A core's launches from `launch` on. Firmware that keeps words in L1 has those at its begin a second time.
+WordChunk words_of_core(uint8_t core, uint32_t launch, uint32_t launches, device::Mode mode) {
+  const device::Format& format = markers::layout_by_generation(kGeneration)->format;
+  test::Words words;
+  for (uint32_t i = 0; i < launches; ++i) {
+    const uint64_t t = kLaunchCycles * (launch + i);
+    const test::Words frame = test::frame_words(format.identity(0, core, 0), launch + i, {100, t, t + 900},
+                                                {101 + i % 3, t + 100, t + 800});
+    words.insert(words.end(), frame.begin(), frame.end());
+  }
+  ChunkHeader h;
+  h.core_x = static_cast<uint8_t>(1 + core), h.core_y = 2, h.flat_id = core;
+  h.generation = kGeneration;
+  h.firmware_mode = static_cast<uint8_t>(mode);
+  h.read_time_ns = kLaunchCycles * (launch + launches) + 2'000'000'000;
+  h.span_count = 1;
+  shm::SpanEntry span;
+  span.word_count = static_cast<uint32_t>(words.size());
+  span.data_offset = sizeof h + sizeof span;
+  std::string body(reinterpret_cast<const char*>(&span), sizeof span);
+  body.append(reinterpret_cast<const char*>(words.data()), words.size() * 4);
+  return chunk_of(ChunkKind::device_words, body.data(), body.size(), h);
+}
+
+// A cycle is a nanosecond. Final from cycle `from` to `to`.
+WordChunk clock_of(uint64_t from, uint64_t to) {
+  collect::ClockHead head;
+  head.tile_spread = 3;
+  collect::ClockSegment s = collect::clock_segment_between(from, (from + 2'000'000'000) * kHostTicksPerNs, to,
+                                                           (to + 2'000'000'000) * kHostTicksPerNs);
+  s.kind = collect::BoundKind::hard;
+  s.bound = s.hard_bound = 16;
+  s.flags = collect::kFinalSegment;
+  std::string body(reinterpret_cast<const char*>(&head), sizeof head);
+  body.append(reinterpret_cast<const char*>(&s), sizeof s);
+  return chunk_of(ChunkKind::clock, body.data(), body.size());
+}
+
+// The same for the same seed: mostly words, and what changes names and clocks in between.
+std::vector<WordChunk> random_chunks(uint64_t seed) {
+  std::mt19937_64 dice(seed);
+  const auto mode = seed % 3 == 0 ? device::Mode::accumulate : device::Mode::normal;
+  std::vector<WordChunk> all{
+      chunk_of(ChunkKind::session, R"({"device":"emu:0","chip":3,"arch":"wormhole_b0","aiclk_mhz":1000})")};
+  uint32_t launch[4] = {1, 1, 1, 1};
+  uint64_t clocked = 1;
+  for (int i = 0; i < 400; ++i) {
+    const uint64_t kind = dice() % 30;
+    const auto core = static_cast<uint8_t>(dice() % 4);
+    if (kind == 0) {
+      all.push_back(chunk_of(ChunkKind::names, "Z" + std::to_string(i) + ",a.cpp,1,KERNEL_PROFILER\n"));
+    } else if (kind == 1) {
+      shm::TelemetryRecord record{};
+      record.host_ns = dice();
+      all.push_back(chunk_of(ChunkKind::telemetry, &record, sizeof record));
+    } else if (kind == 2) {
+      shm::LossRecord record;
+      record.id = static_cast<uint64_t>(i) + 1, record.from_cycles = dice() % 1000;
+      all.push_back(chunk_of(ChunkKind::loss, &record, sizeof record));
+    } else if (kind == 3) {
+      const uint64_t until = kLaunchCycles * (*std::max_element(launch, launch + 4) + 1);
+      if (until > clocked) all.push_back(clock_of(clocked, until));
+      clocked = std::max(clocked, until);
+    } else {
+      const auto launches = static_cast<uint32_t>(1 + dice() % 40);
+      all.push_back(words_of_core(core, launch[core], launches, mode));
+      launch[core] += dice() % 8 ? launches : launches - 1;  // sometimes the last one comes again
+    }
+  }
+  return all;
+}
+
+std::string calls_of(const std::vector<WordChunk>& chunks, std::optional<HostClock> clock, Order order,
+                     Workers* workers) {
+  Filter filter;
+  filter.cycles_from = 3000;
+  WrittenCalls format(order);
+  Pipeline pipeline(filter, false, {}, clock);
+  if (workers) pipeline.decode_ahead(*workers);
+  for (const WordChunk& chunk : chunks) pipeline.push(chunk, format);
+  pipeline.finish(format);
+  format.end();
+  const markers::Anomalies a = pipeline.anomalies();
+  return format.text + "markers " + std::to_string(pipeline.markers()) + " unnamed " +
+         std::to_string(pipeline.unnamed_ids()) + " without bound " +
+         std::to_string(pipeline.without_bound()) + " stale " + std::to_string(a.stale_markers) +
+         pipeline.complaint();
+}
+
+TEST(DecodeAhead, the_format_gets_the_same_calls_for_every_number_of_threads) {
+  for (uint64_t seed = 1; seed <= 9; ++seed) {
+    const std::vector<WordChunk> chunks = random_chunks(seed);
+    const auto clock = seed % 2 ? std::optional(HostClock::raw) : std::nullopt;
+    const Order order = seed % 4 < 2 ? Order::time : Order::log;
+    const std::string plain = calls_of(chunks, clock, order, nullptr);
+    EXPECT_NE(plain.find("frame"), std::string::npos);
+    for (const unsigned threads : {1u, 2u, 4u}) {
+      Workers workers(threads);
+      EXPECT_EQ(calls_of(chunks, clock, order, &workers) == plain, true)
+          << "seed " << seed << ", " << threads << " threads";
+    }
+  }
+}
+
+struct RefusingFormat : WrittenCalls {
+  RefusingFormat() : WrittenCalls(Order::time) {}
+  void frame(const FrameEvents&) override { throw std::runtime_error("no room"); }
+};
+
+TEST(DecodeAhead, what_the_format_throws_is_thrown_to_the_caller) {
+  const std::vector<WordChunk> chunks = random_chunks(2);
+  Workers workers(3);
+  RefusingFormat format;
+  Pipeline pipeline({}, false);
+  pipeline.decode_ahead(workers);
+  const auto all = [&] {
+    for (const WordChunk& chunk : chunks) pipeline.push(chunk, format);
+  };
+  EXPECT_THROW(all(), std::runtime_error);
+}
+
+TEST(DecodeAhead, no_more_chunks_wait_than_two_a_thread) {
+  constexpr unsigned kThreads = 3;
+  constexpr uint32_t kLaunches = 5;
+  Workers workers(kThreads);
+  WrittenCalls format(Order::time);
+  Pipeline pipeline({}, false);
+  pipeline.decode_ahead(workers);
+  for (uint32_t i = 0; i < 50; ++i) {
+    pipeline.push(words_of_core(0, 1 + i * kLaunches, kLaunches, device::Mode::normal), format);
+    EXPECT_GE(format.frames + kLaunches * 2 * kThreads, (i + 1) * kLaunches);
+  }
+  pipeline.catch_up(format);
+  EXPECT_EQ(format.frames, 50 * kLaunches);
+}
+
+}  // namespace
+}  // namespace ttc::tools

@@ -1,0 +1,153 @@
+#include "tools/pipeline/decoded_chunk.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "firmware_markers/layout.hpp"
+
+namespace ttc::tools {
+
+void DecodedChunk::take(std::vector<uint64_t> chunk, const Rules& rules) {
+  words_ = std::move(chunk);
+  view(words_, rules);
+}
+
+void DecodedChunk::view(std::span<const uint64_t> chunk, const Rules& rules) {
+  chunk_ = chunk;
+  rules_ = rules;
+  batch_.clear(), lanes_.clear(), picked_.clear(), ordered_.clear();
+  anomalies_ = {};
+  complaint_.clear();
+  without_bound_ = 0;
+  has_words_ = picked_all_ = false;
+}
+
+void DecodedChunk::run() {
+  decode();
+  picked_all_ = !may_repeat();
+  if (!picked_all_) return;
+  for (const markers::Frame& frame : batch_.frames())
+    if (pick(frame))
+      picked_.push_back(
+          {static_cast<uint32_t>(&frame - batch_.frames().data()), static_cast<uint32_t>(ordered_.size())});
+  date();
+}
+
+void DecodedChunk::decode() {
+  const shm::ChunkHeader& h = header();
+  const markers::Layout* layout = markers::layout_by_generation(h.generation);
+  if (!layout) {
+    complaint_ = "a chunk is of layout generation " + std::to_string(h.generation) +
+                 ", which this build does not support";
+    return;
+  }
+  if (h.core_kind >= markers::kCoreKinds ||
+      h.firmware_mode > static_cast<uint8_t>(device::Mode::accumulate)) {
+    complaint_ = "a chunk is of a kind of core or firmware that this build does not support";
+    return;
+  }
+  for (const shm::SpanEntry& span : shm::spans_of(chunk_)) decode_span(span, *layout);
+}
+
+void DecodedChunk::decode_span(const shm::SpanEntry& span, const markers::Layout& layout) {
+  const shm::ChunkHeader& h = header();
+  if (span.risc >= device::kMaxRiscs) {
+    complaint_ = "a span names RISC " + std::to_string(span.risc);
+    return;
+  }
+  if (span.source > shm::SpanSource::l1_buffer) {
+    complaint_ = "a chunk has words of source " + std::to_string(static_cast<unsigned>(span.source)) +
+                 ", which this build does not support";
+    return;
+  }
+  has_words_ = true;
+  if (!rules_.filter->wants(h.core_x, h.core_y, span.risc)) return;
+  markers::LaneDecoder decoder({&layout.format, span.risc, static_cast<uint8_t>(h.flat_id),
+                                static_cast<device::Mode>(h.firmware_mode)});
+  markers::FrameDigest digest;
+  std::memcpy(&digest, span.digest, sizeof digest);
+  decoder.resume(digest);
+  if (span.source == shm::SpanSource::l1_buffer)
+    decoder.decode_buffer(shm::words_of(chunk_, span), batch_);
+  else
+    decoder.decode(shm::words_of(chunk_, span), batch_);
+  anomalies_.add(decoder.anomalies());
+  lanes_.push_back({span.risc, static_cast<uint32_t>(batch_.markers().size())});
+}
+
+void DecodedChunk::skip_repeats(std::span<markers::Marker> lane, uint64_t& until) {
+  const uint64_t before = until;
+  for (markers::Marker& m : lane) {
+    if (m.flags & markers::kStale) continue;
+    if (before != 0 && markers::clock_difference(m.time_cycles, before) <= 0)
+      m.flags |= markers::kStale;
+    else if (until == 0 || markers::clock_difference(m.time_cycles, until) > 0)
+      until = m.time_cycles;
+  }
+}
+
+// False: the filter excludes all of the frame.
+bool DecodedChunk::pick(const markers::Frame& frame) {
+  const shm::ChunkHeader& h = header();
+  const Filter& filter = *rules_.filter;
+  if (!filter.host_ids.empty() && !filter.host_ids.contains(frame.host_id)) return false;
+  const uint8_t unwanted = markers::kStale | (rules_.keep_duplicates ? 0 : markers::kDuplicate);
+  const size_t from = ordered_.size();
+  for (const markers::Marker& m : batch_.markers(frame))
+    if (!(m.flags & unwanted)) ordered_.push_back(m);
+  if (!filter.wants_all_markers()) {
+    const auto processor = markers::risc_name(static_cast<markers::CoreKind>(h.core_kind), frame.risc,
+                                              static_cast<device::Mode>(h.firmware_mode));
+    const auto unwanted_by_filter = [&](const markers::Marker& m) {
+      return !filter.wants(m, *rules_.names, processor);
+    };
+    ordered_.erase(
+        std::remove_if(ordered_.begin() + static_cast<ptrdiff_t>(from), ordered_.end(), unwanted_by_filter),
+        ordered_.end());
+  }
+  if (ordered_.size() == from) return false;
+  if (rules_.order == Order::time) sort_by_time(from);
+  return true;
+}
+
+// The host times of what was picked last.
+void DecodedChunk::date() {
+  if (!rules_.times || ordered_.empty()) return;
+  const shm::ChunkHeader& h = header();
+  marker_times_.clear();
+  for (const markers::Marker& m : ordered_) marker_times_.push_back(m.time_cycles);
+  without_bound_ += rules_.times->convert(h.core_x, h.core_y, h.read_time_ns, marker_times_, times_);
+}
+
+// The four guaranteed markers come first in a frame and are not in time order. The customs are, but for
+// totals, which come last and are dated to the start of their frame. Frames are short and come by the million: nothing is allocated.
+void DecodedChunk::sort_by_time(size_t from) {
+  const auto earlier = [](const markers::Marker& a, const markers::Marker& b) {
+    return markers::clock_difference(a.time_cycles, b.time_cycles) < 0;
+  };
+  const auto begin = ordered_.begin() + static_cast<ptrdiff_t>(from);
+  const auto customs =
+      std::find_if(begin, ordered_.end(), [](const auto& m) { return !(m.flags & markers::kGuaranteed); });
+  for (auto g = begin; g != customs; ++g)
+    for (auto at = g; at != begin && earlier(*at, *std::prev(at)); --at) std::iter_swap(at, std::prev(at));
+  if (!std::is_sorted(customs, ordered_.end(), earlier)) std::stable_sort(customs, ordered_.end(), earlier);
+  // The guaranteed markers, at most four, are put at their places among the others, the last one first: what is
+  // behind it is in order.
+  for (auto g = customs; g != begin;) {
+    --g;
+    const auto place = std::lower_bound(std::next(g), ordered_.end(), *g, earlier);
+    if (place == std::next(g)) return;
+    std::rotate(g, std::next(g), place);
+  }
+}
+
+DecodedChunk::Frame DecodedChunk::frame_of(const markers::Frame& decoded, uint32_t from, uint32_t to) const {
+  Frame frame{decoded, std::span(ordered_).subspan(from, to - from), {}};
+  if (rules_.times) frame.times = std::span(times_.of).subspan(from, to - from);
+  const markers::Marker& first = batch_.markers(decoded).front();
+  if (first.flags & markers::kGuaranteed) frame.main_zone = first.id;
+  return frame;
+}
+
+}  // namespace ttc::tools

@@ -1,0 +1,121 @@
+// A chunk of device words on its way through the pipeline: decoded, filtered, in the order that the format requires, with host times. All
+// of that follows from the chunk and from names and clocks that stay as they are meanwhile, so that any thread can do it, for several
+// chunks at once. What depends on the chunks before it is the pipeline's, chunk after chunk.
+//
+//   pipeline      take(): the chunk, and what is to be done with it
+//   any thread    run()
+//   pipeline      each_frame(). Where firmware keeps words in L1, what an earlier chunk of the lane had is left out first
+//
+// Without threads view() and decode() stand for take() and run(), and each_frame() makes a frame when it is its turn: what a frame holds
+// stays in the first cache.
+// Memory is used again from chunk to chunk.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "firmware_markers/decoder.hpp"
+#include "shm/chunk.hpp"
+#include "tools/jobs/workers.hpp"
+#include "tools/pipeline/filter.hpp"
+#include "tools/pipeline/format.hpp"
+#include "tools/pipeline/host_times.hpp"
+
+namespace ttc::tools {
+
+class DecodedChunk : public Workers::Job {
+ public:
+  // All but `order` and `keep_duplicates` are referred to until the frames were taken.
+  struct Rules {
+    const Filter* filter = nullptr;
+    const markers::ZoneNames* names = nullptr;  // of the chunk's workload
+    const HostTimes* times = nullptr;           // null: host times were not requested
+    Order order = Order::time;
+    bool keep_duplicates = false;
+  };
+  // Nothing stale, nothing repeated, nothing that the filter excludes; never empty.
+  struct Frame {
+    markers::Frame decoded;
+    std::span<const markers::Marker> markers;
+    std::span<const MarkerHostTime> times;  // by marker; empty if they were not requested
+    uint16_t main_zone = 0;                 // id in the first slot; 0: the frame has none
+  };
+
+  // A job: owns the words.
+  void take(std::vector<uint64_t> chunk, const Rules& rules);
+  // On the calling thread: refers to the words until the frames were taken.
+  void view(std::span<const uint64_t> chunk, const Rules& rules);
+  void decode();
+
+  // Behind decode() or the job's end, once. `Until`: the latest time of the lane of a RISC so far, 0: none came
+  // (uint64_t&(uint8_t risc)). `Sink`: void(const Frame&), valid during the call.
+  template <class Until, class Sink>
+  void each_frame(Until until, Sink sink) {
+    if (may_repeat()) {
+      uint32_t from = 0;
+      for (const LaneEnd& lane : lanes_) {
+        skip_repeats(batch_.markers().subspan(from, lane.markers_end - from), until(lane.risc));
+        from = lane.markers_end;
+      }
+    }
+    if (picked_all_) {
+      uint32_t from = 0;
+      for (const Picked& one : picked_) {
+        sink(frame_of(batch_.frames()[one.frame], from, one.markers_end));
+        from = one.markers_end;
+      }
+      return;
+    }
+    for (const markers::Frame& decoded : batch_.frames()) {
+      ordered_.clear();
+      if (!pick(decoded)) continue;
+      date();
+      sink(frame_of(decoded, 0, static_cast<uint32_t>(ordered_.size())));
+    }
+  }
+
+  const shm::ChunkHeader& header() const { return shm::header_of(chunk_); }
+  const markers::Batch& batch() const { return batch_; }
+  bool has_words() const { return has_words_; }  // of a lane, whether or not the filter wants it
+  const markers::Anomalies& anomalies() const { return anomalies_; }
+  const std::string& complaint() const { return complaint_; }  // empty: all of it could be decoded
+  // Behind each_frame(): markers whose host time was requested, and has no bound.
+  size_t without_bound() const { return without_bound_; }
+
+ private:
+  struct LaneEnd {
+    uint8_t risc;
+    uint32_t markers_end;  // in the batch
+  };
+  struct Picked {
+    uint32_t frame;  // of the batch
+    uint32_t markers_end;
+  };
+
+  void run() override;
+  void decode_span(const shm::SpanEntry& span, const markers::Layout& layout);
+  // If the firmware keeps words in L1, a lane's L1 chunk may hold words that a later push repeats.
+  bool may_repeat() const { return header().firmware_mode != 0; }
+  static void skip_repeats(std::span<markers::Marker> lane, uint64_t& until);
+  bool pick(const markers::Frame& frame);
+  void sort_by_time(size_t from);
+  void date();
+  Frame frame_of(const markers::Frame& decoded, uint32_t from, uint32_t to) const;
+
+  Rules rules_;
+  std::vector<uint64_t> words_;
+  std::span<const uint64_t> chunk_;
+  markers::Batch batch_;
+  std::vector<LaneEnd> lanes_;
+  std::vector<Picked> picked_;
+  std::vector<markers::Marker> ordered_;  // of the picked frames, one behind the other
+  std::vector<uint64_t> marker_times_;
+  HostTimes::Converted times_;
+  markers::Anomalies anomalies_;
+  std::string complaint_;
+  size_t without_bound_ = 0;
+  bool has_words_ = false, picked_all_ = false;
+};
+
+}  // namespace ttc::tools
