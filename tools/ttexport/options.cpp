@@ -100,8 +100,8 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
                "source files");
   app.add_option(
          "--threads", o.threads,
-         "1: everything in one thread. From 2 on so many make rows, the text of traces and gzip, and write,\n"
-         "and all but one unpack a capture ahead. The output is the same")
+         "1: everything in one thread. From 2 on so many decode, make rows, the text of traces and gzip, and\n"
+         "write, and all but one unpack a capture ahead. The output is the same")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
 }

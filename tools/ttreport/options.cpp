@@ -44,8 +44,8 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
   command
       .add_option(
           "--threads", o.threads,
-          "of a capture or live source: 1: everything in one thread. From 2 on decoding has a thread beside\n"
-          "the report's, and all but one of these threads unpack a capture ahead. The report is the same")
+          "of a capture or live source: 1: everything in one thread. From 2 on so many decode what the report\n"
+          "takes next, and all but one unpack a capture ahead. The report is the same")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   constexpr program::UnitRange kBudget{1, uint64_t{1} << 40};
