@@ -134,22 +134,40 @@ Access AccumulatingMode::keep_copies(uint64_t now_ns) {
   return Access::ok;
 }
 
+// A lane's buffer as it was at one time. Firmware begins it again at its first marker, which is therefore read once more behind the rest:
+// a drain that lost the CPU while it read has the front of one buffer and the back of the next. No value: each time it was begun again.
+card::Expected<std::optional<std::vector<uint32_t>>> AccumulatingMode::whole_buffer(uint32_t risc) {
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    auto buffer = reader.buffer(core.tile, risc);
+    if (!buffer) return card::failed(buffer.error());
+    const auto again = reader.first_marker(core.tile, risc);
+    if (!again) return card::failed(again.error());
+    const bool held = holds_marker(*buffer);
+    if (held == holds_marker(*again) && (!held || first_marker_time(*buffer) == first_marker_time(*again)))
+      return std::optional(std::move(*buffer));
+  }
+  return std::optional<std::vector<uint32_t>>();
+}
+
 // Delivers the words that stay in L1 after a host reset until the firmware begins again. Afterwards no marker that the lane stored
 // before the reset is missing but what an interval holds. False: the lane was pushed since the sample, so that its buffer is behind
 // words which wait in the log. It is not taken then, as readers drop what is older than what they have.
 card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSample& since) {
   LaneState& lane = core.lanes[risc];
-  const auto read = reader.buffer(core.tile, risc);
+  const auto read = whole_buffer(risc);
   if (!read) return card::failed(read.error());
-  const std::span<const uint32_t> now(*read);
+  const bool whole = read->has_value();
+  const std::vector<uint32_t> unknown(whole ? 0 : device::kBufferWords, device::kUnsetWord);
+  const std::span<const uint32_t> now(whole ? **read : unknown);
   const std::vector<uint32_t> copy = std::exchange(lane.l1.rest, {});
   const uint64_t canary = lane.l1.canary;
   auto content = holds_marker(now) ? ascending(now, ceiling().time) : std::span<const uint32_t>();
   // No poll saw the lane begin this buffer: what is not later than what is known was left there by an earlier session.
   if (canary == 0 && !content.empty() && !later(last_marker_time(content), known_until(risc))) content = {};
   const uint64_t first = content.empty() ? 0 : first_marker_time(content);
-  const bool same_buffer = first == canary;
-  bool waits_in_log = false;
+  const bool same_buffer = whole && first == canary;
+  bool waits_in_log = !whole;
   if (!same_buffer && !content.empty()) {
     const auto indices = sample();
     if (!indices) return card::failed(indices.error());
@@ -160,16 +178,23 @@ card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSam
   // The zones of a push are in BRISC's slots alone, until the next push takes them, or the first launch after a reset clears them.
   const uint64_t complete = known_until(risc);
   const uint64_t slot_time = markers::marker_time(now[device::kFwStartWord], now[device::kFwStartWord + 1]);
-  const bool of_last_push = !markers::is_blank(now[device::kFwStartWord]) &&
-                            markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
+  const bool none_stored = markers::is_blank(now[device::kFwStartWord]);
+  const bool of_last_push =
+      !none_stored && markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
   // Slots with a later push show that its frames went to a log that was never read: no poll showed the reset in between.
   if (risc == 0)
     core.account.keep(
         risc, prove_push_zones({.no_push = core.seen.run_counter == 0, .slots_hold_it = of_last_push}));
   if (canary != 0 && !same_buffer) publish_rest(risc, copy, lane.l1.joins);
   // If the buffer was restarted, what was stored behind the copy is gone.
-  core.account.keep(risc, prove_l1_tail({.begins_with_canary = same_buffer, .nothing_before = canary == 0}));
+  core.account.keep(
+      risc, prove_l1_tail({.begins_with_canary = same_buffer, .nothing_before = whole && canary == 0}));
   publish_rest(risc, {content.begin(), content.end()}, follows);
+  // They are stored one after the other behind the push: where the last end is not there yet, it is later than what was delivered.
+  if (risc == 0)
+    core.account.keep(risc,
+                      prove_push_zones({.no_push = none_stored,
+                                        .slots_hold_it = !markers::is_blank(now[device::kKernelEndWord])}));
   const bool unchecked = lane.l1.unchecked && waits_in_log;
   lane.l1.clear_known();
   lane.l1.unchecked = unchecked;

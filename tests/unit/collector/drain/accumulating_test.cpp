@@ -10,8 +10,8 @@
 namespace ttc::sim {
 namespace {
 
-// Makes `launches_left` launches right before the first marker of BRISC's buffer is read, and `launches_at_buffer` before the whole
-// buffer is.
+// Makes `launches_left` launches right before the first marker of BRISC's buffer is read, `launches_at_buffer` before the whole
+// buffer is, and `launches_amid_buffer` between two halves of it, as the observer loses the CPU there.
 class LaunchesWithinAPoll : public MacroCard {
  public:
   using MacroCard::MacroCard;
@@ -22,9 +22,16 @@ class LaunchesWithinAPoll : public MacroCard {
     const bool whole = 2 * out.size() >= device::kBufferWords;
     if (window == card::Window::control && whole && offset == (buffer_address() & (card::kWindowBytes - 1)))
       for (; launches_at_buffer > 0; --launches_at_buffer) launch(Launch::plain);
+    if (window == card::Window::control && whole && launches_amid_buffer > 0) {
+      const size_t half = out.size() / 2;
+      if (const card::Access a = MacroCard::copy(window, offset, out.first(half)); a != card::Access::ok)
+        return a;
+      for (; launches_amid_buffer > 0; --launches_amid_buffer) launch(Launch::plain);
+      return MacroCard::copy(window, offset + 8 * static_cast<uint32_t>(half), out.subspan(half));
+    }
     return MacroCard::copy(window, offset, out);
   }
-  int launches_left = 0, launches_at_buffer = 0;
+  int launches_left = 0, launches_at_buffer = 0, launches_amid_buffer = 0;
 };
 
 // A ring of the test's own: what another one left in it would be read, too.
@@ -207,6 +214,32 @@ TEST_F(AccumulatingCore, that_pushes_until_its_buffers_are_read_behind_a_reset_k
     ADD_FAILURE() << (m.time > reset_ns ? "pushed behind the reset" : "copied before the reset")
                   << " and missing: " << text(m);
 }
+
+class AccumulatingReadOf : public AccumulatingCore, public testing::WithParamInterface<int> {};
+
+// A host reset, and the new epoch begins BRISC's buffer again while it is read: its front was of the old epoch and its back of the new
+// one, in ascending order, and what lay between them was missing without an interval.
+TEST_P(AccumulatingReadOf, a_buffer_that_begins_again_meanwhile_accounts_for_what_was_overwritten) {
+  collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+  const auto logs = collect::window_log_reader(card_);
+  collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
+  card_.launch(MacroCard::Launch::plain);
+  poll(drain, 4);
+  card_.reset();
+  card_.launches_amid_buffer = GetParam();
+  poll(drain, 8);
+  EXPECT_EQ(card_.launches_amid_buffer, 0) << "the buffer was not read";
+  drain.close_account(false);
+  read_ring(publisher);
+  losses_ = drain.losses().intervals();
+  std::vector<SimMarker> stored;
+  for (const MacroMarker& m : card_.markers()) stored.push_back(m.marker);
+  EXPECT_EQ(delivered_once(stored), "");
+  EXPECT_FALSE(delivered_.empty());
+  for (const SimMarker& m : missing_of(stored))
+    EXPECT_TRUE(inside_interval(m)) << "missing without an interval: " << text(m);
+}
+INSTANTIATE_TEST_SUITE_P(Launches, AccumulatingReadOf, testing::Values(1, 2, 3));
 
 }  // namespace
 }  // namespace ttc::sim
