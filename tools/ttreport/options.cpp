@@ -42,10 +42,10 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
                    : "'" + text + "' is not a month; give year and month, such as 2026-04";
       });
   command
-      .add_option(
-          "--threads", o.threads,
-          "of a capture or live source: 1: everything in one thread. From 2 on so many decode what the report\n"
-          "takes next, and all but one unpack a capture ahead. The report is the same")
+      .add_option("--threads", o.threads,
+                  "of a capture or live source: 1: everything in one thread. From 2 on so many decode what "
+                  "the report\n"
+                  "takes next, and all but one unpack a capture ahead. The report is the same")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   constexpr program::UnitRange kBudget{1, uint64_t{1} << 40};
