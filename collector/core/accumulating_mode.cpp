@@ -190,7 +190,7 @@ card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSam
   core.account.keep(
       risc, prove_l1_tail({.begins_with_canary = same_buffer, .nothing_before = whole && canary == 0}));
   publish_rest(risc, {content.begin(), content.end()}, follows);
-  // They are stored one after the other behind the push: where the last end is not there yet, it is later than what was delivered.
+  // Firmware stores the zones of a push one after the other behind it: a last end that is not there yet is later than what was delivered.
   if (risc == 0)
     core.account.keep(risc,
                       prove_push_zones({.no_push = none_stored,

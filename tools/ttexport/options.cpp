@@ -98,10 +98,10 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
   app.add_flag("--redact", o.redact,
                "leave out personal data: host, command line and variables of the workload, directories of "
                "source files");
-  app.add_option("--threads", o.threads,
-                 "1: everything in one thread. From 2 on so many decode, make rows, the text of traces and "
-                 "gzip, and\n"
-                 "write, and all but one unpack a capture ahead. The output is the same")
+  app.add_option(
+         "--threads", o.threads,
+         "1: everything in one thread. From 2 on so many decode, make rows, traces and gzip, and write,\n"
+         "and all but one unpack a capture ahead. The output is the same")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
 }
