@@ -179,8 +179,10 @@ card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSam
   const uint64_t complete = known_until(risc);
   const uint64_t slot_time = markers::marker_time(now[device::kFwStartWord], now[device::kFwStartWord + 1]);
   const bool none_stored = markers::is_blank(now[device::kFwStartWord]);
+  // Firmware stores them one after the other, the end of the second one last, which is before the end of the first one.
+  const bool in_part = !none_stored && markers::is_blank(now[device::kKernelEndWord]);
   const bool of_last_push =
-      !none_stored && markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
+      !none_stored && !in_part && markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
   // Slots with a later push show that its frames went to a log that was never read: no poll showed the reset in between.
   if (risc == 0)
     core.account.keep(
@@ -189,12 +191,11 @@ card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSam
   // If the buffer was restarted, what was stored behind the copy is gone.
   core.account.keep(
       risc, prove_l1_tail({.begins_with_canary = same_buffer, .nothing_before = whole && canary == 0}));
-  publish_rest(risc, {content.begin(), content.end()}, follows);
-  // Firmware stores the zones of a push one after the other behind it: a last end that is not there yet is later than what was delivered.
-  if (risc == 0)
-    core.account.keep(risc,
-                      prove_push_zones({.no_push = none_stored,
-                                        .slots_hold_it = !markers::is_blank(now[device::kKernelEndWord])}));
+  std::vector<uint32_t> rest(content.begin(), content.end());
+  if (in_part && !rest.empty())
+    std::fill(rest.begin() + device::kFwStartWord, rest.begin() + kFirstMarker, device::kUnsetWord);
+  publish_rest(risc, rest, follows);
+  if (risc == 0 && in_part) core.account.keep(risc, prove_push_zones({}));
   const bool unchecked = lane.l1.unchecked && waits_in_log;
   lane.l1.clear_known();
   lane.l1.unchecked = unchecked;

@@ -241,5 +241,37 @@ TEST_P(AccumulatingReadOf, a_buffer_that_begins_again_meanwhile_accounts_for_wha
 }
 INSTANTIATE_TEST_SUITE_P(Launches, AccumulatingReadOf, testing::Values(1, 2, 3));
 
+// A push stores its zones one after the other. Where a host reset fell before the last end, it was missing without an interval.
+TEST_F(AccumulatingCore, whose_push_zones_are_stored_in_part_at_a_reset_accounts_for_the_rest) {
+  collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+  const auto logs = collect::window_log_reader(card_);
+  collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
+  do {
+    card_.launch(MacroCard::Launch::plain);
+    poll(drain, 4);
+  } while (stored_by_brisc() != 0);  // until a push
+  const uint32_t last_end = card_.buffer_address() + 4 * device::kKernelEndWord;
+  const uint32_t high = card_.load(last_end), low = card_.load(last_end + 4);
+  ASSERT_TRUE(markers::is_marker(high));
+  card_.store(last_end, device::kUnsetWord);
+  card_.store(last_end + 4, device::kUnsetWord);
+  card_.reset();
+  poll(drain, 8);
+  card_.store(last_end, high);  // the firmware goes on
+  card_.store(last_end + 4, low);
+  card_.launch(MacroCard::Launch::plain);
+  poll(drain, 8);
+  drain.close_account(false);
+  read_ring(publisher);
+  losses_ = drain.losses().intervals();
+  std::vector<SimMarker> stored;
+  for (const MacroMarker& m : card_.markers()) stored.push_back(m.marker);
+  EXPECT_EQ(delivered_once(stored), "");
+  const std::vector<SimMarker> missing = missing_of(stored);
+  EXPECT_FALSE(missing.empty()) << "the end that was stored late is delivered";
+  for (const SimMarker& m : missing)
+    EXPECT_TRUE(inside_interval(m)) << "missing without an interval: " << text(m);
+}
+
 }  // namespace
 }  // namespace ttc::sim
