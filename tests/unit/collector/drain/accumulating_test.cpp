@@ -257,7 +257,7 @@ TEST_F(AccumulatingCore, whose_push_zones_are_stored_in_part_at_a_reset_accounts
   card_.store(last_end + 4, device::kUnsetWord);
   card_.reset();
   poll(drain, 8);
-  card_.store(last_end, high);  // the firmware goes on
+  card_.store(last_end, high);  // the firmware stores it after all
   card_.store(last_end + 4, low);
   card_.launch(MacroCard::Launch::plain);
   poll(drain, 8);
