@@ -14,7 +14,6 @@ constexpr auto kStandingStep = std::chrono::microseconds(20);
 constexpr uint64_t kPollsToAttach = 64;  // an observer reads a vector some dozen times before it collects
 // Contradictions.
 constexpr uint64_t kSlowResetNs = 700'000;
-constexpr uint64_t kIndexBehindNs = 200'000;
 constexpr uint64_t kOverwriteEvery = 16;
 
 }  // namespace
@@ -236,7 +235,7 @@ void World::store_index(const WorldCore& core, uint32_t risc, uint32_t address, 
   not_visible_[{core.flat_id, address}] = value;
   Posted p{core, risc, 0, {value}, 0, lap(core.flat_id, risc), 0, {}};
   p.index_at = address;
-  posted_.emplace(collect::raw_now_ns() + options_.landing_ns + kIndexBehindNs, std::move(p));
+  posted_.emplace(collect::raw_now_ns() + options_.landing_ns + options_.index_behind_ns, std::move(p));
 }
 
 void World::land_index(const Posted& p) {

@@ -25,6 +25,7 @@ struct WorldOptions {
   unsigned idle_ethernet = 0;   // and so many more as idle ones; the others are active and run nothing
   uint64_t landing_ns = 0;      // how long a posted write is under way
   uint64_t split_ns = 300'000;  // and how much longer its second half, where words of markers land apart
+  uint64_t index_behind_ns = 200'000;  // how much later than words their index is seen, where it is not first
   bool pace = false;
   bool virtual_time = false;  // as the card's
   WorkloadFaults faults;

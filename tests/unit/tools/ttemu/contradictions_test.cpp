@@ -16,7 +16,8 @@ namespace {
 
 struct Bench {
   explicit Bench(const char* name) {
-    world_options.split_ns = uint64_t{3600} * 1'000'000'000;  // until land_all(), however long a launch takes
+    // Until land_all(), however long a launch takes.
+    world_options.split_ns = world_options.index_behind_ns = uint64_t{3600} * 1'000'000'000;
     Contradictions contradictions;
     if (name) contradictions.add(name);
     world_options.layout = markers::layout_by_name("G4");
@@ -38,9 +39,6 @@ struct Bench {
                                   uint64_t{lane} * world_options.bytes_per_risc + 4 * w);
   }
   void launch() { core->run({}); }
-  void land_index() const {
-    while (world->writes_under_way()) world->land_due();
-  }
 
   card::EmulatedCardOptions card_options;
   WorldOptions world_options;
@@ -109,13 +107,13 @@ TEST(Contradictions, the_index_is_to_be_seen_behind_the_words) {
   EXPECT_EQ(unlike.index(0), 0u);
   const uint32_t first = like.index(0);
   unlike.launch();  // the firmware itself continues from its own index
-  unlike.land_index();
+  unlike.world->land_all();
   like.launch();
   EXPECT_EQ(unlike.index(0), like.index(0));
   EXPECT_GT(unlike.index(0), first);
   unlike.launch();
   unlike.world->host_reset(unlike.core->where());
-  unlike.land_index();
+  unlike.world->land_all();
   EXPECT_EQ(unlike.index(0), 0u) << "an index of before the reset came behind it";
 }
 
