@@ -170,7 +170,7 @@ class CoreOf : public EmulatedCore {
   }  // as much as the words hold
 
   void begin(bool for_this_core, uint32_t host_id) {
-    port_.settle_unseen();
+    port_.settle_unseen(true);
     Risc& master = *riscs_[0];
     master.open_launch();
     master.fw_start(fw(0));

@@ -54,17 +54,20 @@ class CorePort {
   // Trace-only mode writes a frame's slots over and over; what they hold when the frame is over is true.
   void frame_over();
   // The buffers are about to be reused: marks launches that a host reset kept from being pushed, because no
-  // reader can get them.
-  void settle_unseen();
+  // reader can get them. `launch_begins`: a launch reuses them.
+  void settle_unseen(bool launch_begins = false);
 
  private:
   struct Stored {
     TruthRecord record;
-    uint32_t word;     // of the RISC's buffer, where its last word is
-    uint32_t strikes;  // of the host, when it was stored
-    uint64_t polls;    // of observers, when the control vector showed it
+    uint32_t word;          // of the RISC's buffer, where its last word is
+    uint32_t strikes;       // of the host, when it was stored
+    uint64_t polls;         // of observers, when the control vector showed it
+    uint64_t shown_ns = 0;  // and when that was, where markers accumulate
   };
   void emit(const Stored& stored);
+  bool struck(const Stored& stored) const;
+  bool may_be_unseen(const Stored& stored, bool continued) const;
   uint64_t now() const { return world_.clock_on(core_, world_.clock()); }
   bool tear_would_show(uint64_t roll_over) const;
   // The word of the marker just stored, counted from the start of its RISC's buffer.

@@ -4,6 +4,7 @@
 
 #include "firmware_markers/frame.hpp"
 #include "tools/emulation/core.hpp"
+#include "ttcollect/host_time.hpp"
 
 namespace ttc::emulation {
 
@@ -112,10 +113,24 @@ void CorePort::emit(const Stored& stored) {
   if (world_.unseen().wanted()) stored_.push_back(stored);
 }
 
-void CorePort::settle_unseen() {
-  const auto struck = [&](const Stored& s) { return s.strikes != world_.unseen().strikes(core_.flat_id); };
+bool CorePort::struck(const Stored& stored) const {
+  return stored.strikes != world_.unseen().strikes(core_.flat_id);
+}
+
+// Of what accumulated. `continued`: the core continued soon after the reset, so that one poll may have come before both and the next
+// behind them.
+bool CorePort::may_be_unseen(const Stored& stored, bool continued) const {
+  const bool soon = world_.reset_ns() < stored.shown_ns + world_.options().continues_after_ns;
+  return !world_.looked_before_reset(core_, stored.polls) || (continued && soon);
+}
+
+void CorePort::settle_unseen(bool launch_begins) {
+  const bool within_launch =
+      std::any_of(stored_.begin(), stored_.end(), [&](const Stored& s) { return struck(s); });
+  const bool soon = collect::raw_now_ns() < world_.reset_ns() + world_.options().continues_after_ns;
   std::erase_if(kept_, [&](const Stored& s) {
-    if (struck(s) && !world_.looked_before_reset(core_, s.polls)) world_.unseen().add(s.record);
+    if (struck(s) && may_be_unseen(s, within_launch || (launch_begins && soon)))
+      world_.unseen().add(s.record);
     return struck(s);
   });
   for (const Stored& s : stored_) {
@@ -127,8 +142,15 @@ void CorePort::settle_unseen() {
   stored_.clear();
 }
 
+// What a reset struck within the launch stays where it is.
 void CorePort::launch_shown() {
-  for (Stored& s : stored_) s.polls = world_.card().control_reads(core_.at);
+  std::erase_if(stored_, [&](Stored& s) {
+    if (struck(s)) return false;
+    s.polls = world_.card().control_reads(core_.at);
+    s.shown_ns = collect::raw_now_ns();
+    kept_.push_back(s);
+    return true;
+  });
 }
 
 void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b) {

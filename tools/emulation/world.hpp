@@ -26,6 +26,9 @@ struct WorldOptions {
   uint64_t landing_ns = 0;      // how long a posted write is under way
   uint64_t split_ns = 300'000;  // and how much longer its second half, where words of markers land apart
   uint64_t index_behind_ns = 200'000;  // how much later than words their index is seen, where it is not first
+  // An assumption of the collector (kPollDeadlineNs): after a host reset a core continues no sooner than this. Where it
+  // does, what became visible within this time of the reset is not judged.
+  uint64_t continues_after_ns = 2'500'000;
   bool pace = false;
   bool virtual_time = false;  // as the card's
   WorkloadFaults faults;
@@ -103,6 +106,7 @@ class World {
   bool looked_before_reset(const WorldCore& core, uint64_t polls) const {
     return polls_at_reset_[core.flat_id] >= polls + Unseen::kReadsOfAPoll;
   }
+  uint64_t reset_ns() const { return reset_ns_; }  // of any core, the last
   uint32_t resets(const WorldCore& core) const { return resets_[core.flat_id]; }
   // Distinguishes the laps of a lane's log: the host's resets, and a collector's where one recycles.
   uint32_t lap(uint8_t flat_id, uint32_t risc) const {
