@@ -28,8 +28,8 @@ bool AccumulatingMode::shows_reset(const ControlSample& snap) const {
 std::optional<Proof> AccumulatingMode::frame_joins(uint32_t risc, std::span<const uint32_t> frame,
                                                    uint64_t until) {
   LaneState& lane = core.lanes[risc];
-  if (lane.l1.canary != 0 && later(lane.l1.canary, until))  // it was pushed before that buffer was begun
-    return prove_l1_tail({.nothing_before = true});
+  // It was pushed before the buffer was begun that is known now: what proves that buffer, proves what is in front of it.
+  if (lane.l1.canary != 0 && later(lane.l1.canary, until)) return lane.l1.joins;
   const std::optional<Proof> follows = joins(risc, frame);
   lane.l1.take_push(until);
   return follows;
@@ -150,6 +150,13 @@ card::Expected<std::optional<std::vector<uint32_t>>> AccumulatingMode::whole_buf
   return std::optional<std::vector<uint32_t>>();
 }
 
+// A host reset clears every DEVICE_END and index: one that is not 0 shows that the core continued at once.
+bool AccumulatingMode::has_run(const ControlSample& since_reset) const {
+  for (uint32_t r = 0; r < core.tile.riscs; ++r)
+    if (since_reset.stored[r] != 0 || since_reset.host_end[r] != 0) return true;
+  return false;
+}
+
 // Delivers the words that stay in L1 after a host reset until the firmware begins again. Afterwards no marker that the lane stored
 // before the reset is missing but what an interval holds. False: the lane was pushed since the sample, so that its buffer is behind
 // words which wait in the log. It is not taken then, as readers drop what is older than what they have.
@@ -174,13 +181,15 @@ card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSam
     waits_in_log = indices->host_end[risc] != since.host_end[risc];
   }
   if (waits_in_log) content = {};
-  const std::optional<Proof> follows = joins(risc, content);
+  const bool may_be_of_the_new_epoch = core.rewind.pending() && !same_buffer && has_run(since);
+  const std::optional<Proof> follows = joins(risc, content, !may_be_of_the_new_epoch);
   // The zones of a push are in BRISC's slots alone, until the next push takes them, or the first launch after a reset clears them.
   const uint64_t complete = known_until(risc);
   const uint64_t slot_time = markers::marker_time(now[device::kFwStartWord], now[device::kFwStartWord + 1]);
   const bool none_stored = markers::is_blank(now[device::kFwStartWord]);
-  // Firmware stores them one after the other, the end of the second one last, which is before the end of the first one.
-  const bool in_part = !none_stored && markers::is_blank(now[device::kKernelEndWord]);
+  // Firmware stores them word by word, the end of the second one last, which is before the end of the first one.
+  const uint32_t last_high = now[device::kKernelEndWord], last_low = now[device::kKernelEndWord + 1];
+  const bool in_part = !none_stored && (markers::is_blank(last_high) || last_low == device::kUnsetWord);
   const bool of_last_push =
       !none_stored && !in_part && markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
   // Slots with a later push show that its frames went to a log that was never read: no poll showed the reset in between.
@@ -217,7 +226,10 @@ Access AccumulatingMode::take_at_reset(const ControlSample& snap, const Across& 
   uint32_t pushed = 0;  // bit r: a push of lane r has taken its buffer to the log of the epoch that begins
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     core.account.keep(r, across[r]);
-    pushed |= uint32_t{snap.host_end[r] != 0} << r;
+    if (snap.host_end[r] == 0) continue;
+    pushed |= uint32_t{1} << r;
+    // What the old epoch had stored last may have been overwritten before the push.
+    core.account.keep(r, prove_l1_tail({}));
   }
   // The zones of the old epoch's last push were in slots that the new epoch may have cleared.
   if (pushed & 1) core.account.keep(0, prove_push_zones({.no_push = core.seen.run_counter == 0}));

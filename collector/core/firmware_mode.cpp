@@ -52,8 +52,10 @@ uint64_t L1Markers::known_until(uint32_t risc) const {
   return complete != 0 ? complete : dev.attachment.begun_cycles;
 }
 
-// Does a buffer, or a frame that was pushed from one, follow what was delivered?
-std::optional<Proof> L1Markers::joins(uint32_t risc, std::span<const uint32_t> buffer) const {
+// Does a buffer, or a frame that was pushed from one, follow what was delivered? `may_be_first`: without a known canary it counts as the
+// first since then if the core was polled in time.
+std::optional<Proof> L1Markers::joins(uint32_t risc, std::span<const uint32_t> buffer,
+                                      bool may_be_first) const {
   const LaneState& lane = core.lanes[risc];
   if (buffer.size() <= kFirstMarker || !markers::is_marker(buffer[kFirstMarker]))
     return prove_l1_tail({.holds_none = true});
@@ -64,7 +66,7 @@ std::optional<Proof> L1Markers::joins(uint32_t risc, std::span<const uint32_t> b
   // The past of a core whose host has read results is unknown at the core's first poll.
   const bool late =
       lane.l1.unchecked || core.rewind.late || Polls::too_late(core.polls.last_ns, reader.now_ns());
-  if (lane.l1.canary == 0 && !evidence.nothing_before)
+  if (lane.l1.canary == 0 && !evidence.nothing_before && may_be_first)
     evidence.nothing_before = !late || !reader.host_has_read(core.tile).value_or(true);
   return prove_l1_tail(evidence);
 }

@@ -65,7 +65,7 @@ class L1Markers : public FirmwareMode {
   bool holds_marker(std::span<const uint32_t> buffer) const;
   bool may_have_stored(uint32_t risc) const;
   uint64_t known_until(uint32_t risc) const;
-  std::optional<Proof> joins(uint32_t risc, std::span<const uint32_t> buffer) const;
+  std::optional<Proof> joins(uint32_t risc, std::span<const uint32_t> buffer, bool may_be_first = true) const;
   void begins(uint32_t risc, std::span<const uint32_t> buffer);
   // The pause between two copies is over.
   bool copy_is_due(uint64_t now_ns);
@@ -108,6 +108,7 @@ class AccumulatingMode : public L1Markers {
  private:
   card::Expected<L1Check> why_restarted(uint32_t risc, const ControlSample& snap);
   card::Expected<std::optional<std::vector<uint32_t>>> whole_buffer(uint32_t risc);
+  bool has_run(const ControlSample& since_reset) const;
   card::Expected<bool> take_tail(uint32_t risc, const ControlSample& since);
   card::Access take_tails(const ControlSample& since, uint32_t& pushed);
 };

@@ -15,7 +15,7 @@ inline constexpr uint64_t kDeadlineNs = collect::timing::kPollDeadlineNs;
 
 // Letters of a history:
 //   L launch      s launch that NCRISC sits out      q launch with a quick push      d launch whose words land late
-//   m launch with a host reset in it, after NCRISC ended
+//   n launch with a host reset in it, before NCRISC begins          m likewise, after NCRISC ended
 //   R host reset  t host reset, half written, that continues 20 us later
 //   i launch between two lines that the next poll loads
 //   e launch on the Ethernet core
@@ -34,7 +34,7 @@ struct HistoryCase {
 };
 
 inline bool is_reset(char step) {
-  return step == 'R' || step == 't' || step == 'm';
+  return step == 'R' || step == 't' || step == 'n' || step == 'm';
 }
 inline bool is_pause(char step) {
   return step == 'P' || step == 'S' || step == 'E';
@@ -110,7 +110,7 @@ class Exhausting : public RingReading {
   void take(char step, collect::Drain& drain) {
     using Launch = MacroCard::Launch;
     const auto& resets = card_.resets_ns();
-    soon_ = soon_ || step == 'm' ||
+    soon_ = soon_ || step == 'n' || step == 'm' ||
             (is_launch(step) && !resets.empty() && card_.now() - resets.back() < kDeadlineNs);
     switch (step) {
       case 'L':
@@ -121,6 +121,8 @@ class Exhausting : public RingReading {
         return card_.launch(Launch::quick_push);
       case 'd':
         return card_.launch(Launch::lands_late);
+      case 'n':
+        return card_.launch(Launch::reset_first);
       case 'm':
         return card_.launch(Launch::reset_inside);
       case 'i':

@@ -66,7 +66,16 @@ class MacroCard : public card::FakeCard {
 
   // --- steps
   // of_others: the core takes no part in it, and BRISC closes what it opened.
-  enum class Launch : uint8_t { plain, sits_out, quick_push, lands_late, reset_inside, of_others };
+  // reset_first, reset_inside: the host resets the core before NCRISC begins, and after it ended.
+  enum class Launch : uint8_t {
+    plain,
+    sits_out,
+    quick_push,
+    lands_late,
+    reset_first,
+    reset_inside,
+    of_others
+  };
   void launch(Launch kind, uint32_t on = 0) {
     finish_reset();
     ++launches_;
@@ -280,6 +289,7 @@ class MacroCard::FirmwareOf : public MacroCard::Firmware {
     risc_[0].fw_start(kFw);
     risc_[0].take_launch(kind != Launch::of_others, host_id);
     if (kind == Launch::of_others) return close_for_others();
+    if (kind == Launch::reset_first) card_.reset();
     if (kind != Launch::sits_out) run_ncrisc(kind);
     if (kind == Launch::reset_inside) card_.reset();
     risc_[0].kernel_start(kKernel);

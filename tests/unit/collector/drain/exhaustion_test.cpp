@@ -140,9 +140,9 @@ INSTANTIATE_TEST_SUITE_P(found_out_normal, Exhaustion,
 INSTANTIATE_TEST_SUITE_P(ethernet, Exhaustion,
                          testing::Values(HistoryCase{4, Mode::normal, 1, "LeRPSE", 6, false, false, true}));
 INSTANTIATE_TEST_SUITE_P(soon, Exhaustion,
-                         testing::Values(HistoryCase{4, Mode::accumulate, 60, "LmRpPS", 5, true}));
+                         testing::Values(HistoryCase{4, Mode::accumulate, 60, "LmnRpPS", 5, true}));
 INSTANTIATE_TEST_SUITE_P(soon_long, Exhaustion,
-                         testing::Values(HistoryCase{4, Mode::accumulate, 12, "LmsRpPS", 5, true}));
+                         testing::Values(HistoryCase{4, Mode::accumulate, 12, "LmnsRpPS", 5, true}));
 
 // Longer histories, taken at random.
 TEST_P(Exhaustion, long_histories_at_random) {
