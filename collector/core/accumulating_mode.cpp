@@ -150,6 +150,16 @@ card::Expected<std::optional<std::vector<uint32_t>>> AccumulatingMode::whole_buf
   return std::optional<std::vector<uint32_t>>();
 }
 
+// Firmware stores the zones of a push word by word, the end of the second one last, over those of the push before. All of the push has
+// been stored if that end is not before the start of the first one.
+bool AccumulatingMode::push_zones_are_whole(std::span<const uint32_t> buffer) const {
+  const uint32_t high = buffer[device::kKernelEndWord], low = buffer[device::kKernelEndWord + 1];
+  const uint64_t start = markers::marker_time(buffer[device::kFwStartWord], buffer[device::kFwStartWord + 1]);
+  const uint64_t last = markers::marker_time(high, low);
+  if (markers::is_blank(high) || low == device::kUnsetWord) return false;
+  return !later(start, last) && !later(last, ceiling().time);
+}
+
 // A host reset clears every DEVICE_END and index: one that is not 0 shows that the core continued at once.
 bool AccumulatingMode::has_run(const ControlSample& since_reset) const {
   for (uint32_t r = 0; r < core.tile.riscs; ++r)
@@ -187,9 +197,7 @@ card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSam
   const uint64_t complete = known_until(risc);
   const uint64_t slot_time = markers::marker_time(now[device::kFwStartWord], now[device::kFwStartWord + 1]);
   const bool none_stored = markers::is_blank(now[device::kFwStartWord]);
-  // Firmware stores them word by word, the end of the second one last, which is before the end of the first one.
-  const uint32_t last_high = now[device::kKernelEndWord], last_low = now[device::kKernelEndWord + 1];
-  const bool in_part = !none_stored && (markers::is_blank(last_high) || last_low == device::kUnsetWord);
+  const bool in_part = !none_stored && !push_zones_are_whole(now);
   const bool of_last_push =
       !none_stored && !in_part && markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
   // Slots with a later push show that its frames went to a log that was never read: no poll showed the reset in between.

@@ -261,8 +261,9 @@ TEST_P(AccumulatingReadOf, a_buffer_that_begins_again_meanwhile_accounts_for_wha
 }
 INSTANTIATE_TEST_SUITE_P(Launches, AccumulatingReadOf, testing::Values(1, 2, 3));
 
-// How many words of the last zone end of a push are stored.
-class AccumulatingCoreInAPush : public AccumulatingCore, public testing::WithParamInterface<uint32_t> {};
+// The place of the last zone end of a push, when a host reset falls in front of its last word.
+enum class LastEnd : uint8_t { blank, high_word, of_the_push_before };
+class AccumulatingCoreInAPush : public AccumulatingCore, public testing::WithParamInterface<LastEnd> {};
 
 // A push stores its zones word by word. Where a host reset fell before the last end, it was missing without an interval; where it fell
 // within that end, its time was made up.
@@ -270,26 +271,37 @@ TEST_P(AccumulatingCoreInAPush, accounts_for_zones_that_are_stored_in_part_at_a_
   collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
   const auto logs = collect::window_log_reader(card_);
   collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
-  do {
-    card_.launch(MacroCard::Launch::plain);
-    poll(drain, 4);
-  } while (stored_by_brisc() != 0);  // until a push
-  const uint32_t last_end = card_.buffer_address() + 4 * device::kKernelEndWord;
-  const uint32_t high = card_.load(last_end), low = card_.load(last_end + 4);
-  ASSERT_TRUE(markers::is_marker(high));
-  for (uint32_t word = GetParam(); word < 2; ++word) card_.store(last_end + 4 * word, device::kUnsetWord);
+  const auto until_pushed = [&] {
+    do {
+      card_.launch(MacroCard::Launch::plain);
+      poll(drain, 4);
+    } while (stored_by_brisc() != 0);
+  };
+  const uint32_t place = card_.buffer_address() + 4 * device::kKernelEndWord;
+  using Words = std::array<uint32_t, 2>;
+  const auto load = [&] { return Words{card_.load(place), card_.load(place + 4)}; };
+  const auto store = [&](const Words& words) {
+    for (uint32_t w = 0; w < 2; ++w) card_.store(place + 4 * w, words[w]);
+  };
+  until_pushed();
+  const Words before = load();
+  if (GetParam() == LastEnd::of_the_push_before) until_pushed();
+  const Words last = load();
+  ASSERT_TRUE(markers::is_marker(last[0]));
+  store(GetParam() == LastEnd::of_the_push_before
+            ? before
+            : Words{GetParam() == LastEnd::high_word ? last[0] : device::kUnsetWord, device::kUnsetWord});
   card_.reset();
   poll(drain, 8);
-  card_.store(last_end, high);  // the firmware stores it after all
-  card_.store(last_end + 4, low);
+  store(last);  // the firmware stores it after all
   card_.launch(MacroCard::Launch::plain);
   poll(drain, 8);
   drain.close_account(false);
   EXPECT_TRUE(all_accounted_for(publisher, drain));
   EXPECT_LT(delivered_.size(), card_.markers().size()) << "the end that was stored late is delivered";
 }
-
-INSTANTIATE_TEST_SUITE_P(Words, AccumulatingCoreInAPush, testing::Values(0, 1));
+INSTANTIATE_TEST_SUITE_P(Places, AccumulatingCoreInAPush,
+                         testing::Values(LastEnd::blank, LastEnd::high_word, LastEnd::of_the_push_before));
 
 // Between two polls, of which the second is late, a push, a host reset, and a second push with another reset within it: that clears the
 // indices, and the firmware then counts the push. The count was taken for the reason that the buffers begin with other markers, and the
