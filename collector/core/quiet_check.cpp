@@ -115,7 +115,9 @@ Access QuietCheck::check_never_seen(bool& decided) {
     const bool open = slots->time_of(device::kFwStartWord) != 0 && slots->time_of(device::kFwEndWord) == 0;
     const bool opened_before = open && !since(device::kFwStartWord);
     ran = closed || (opened_before && since(device::kFirstCustomWord));
-    begun = begun || (open && !opened_before);
+    // Firmware clears BRISC's slots, and then stores the start of the launch.
+    const bool opening = r == 0 && slots->words.front() == device::kUnsetWord;
+    begun = begun || opening || (open && !opened_before);
   }
   // A launch that has begun since has cleared what earlier ones left.
   if (!ran && begun && kind().counts_launches) decided = false;

@@ -66,6 +66,7 @@ class AccumulatingCore : AccumulatingRing, public RingReading, public testing::T
     losses_ = drain.losses().intervals();
     std::vector<SimMarker> stored;
     for (const MacroMarker& m : card_.markers()) stored.push_back(m.marker);
+    std::sort(stored.begin(), stored.end());
     if (const std::string wrong = delivered_once(stored); !wrong.empty())
       return testing::AssertionFailure() << wrong;
     if (delivered_.empty()) return testing::AssertionFailure() << "nothing was delivered";

@@ -239,6 +239,58 @@ TEST(PushZones, of_an_epoch_whose_end_no_poll_saw_are_in_an_interval) {
   EXPECT_GT(j.missing, 0u);
 }
 
+struct NeverSeenRing {
+  RingReading::Shared ring;
+};
+class NeverSeen : NeverSeenRing, public RingReading, public testing::TestWithParam<unsigned> {
+ protected:
+  NeverSeen() : RingReading(ring), card_({.generation = GetParam(), .zones = 1}) {
+    options_.bytes_per_risc = 4 * MacroCard::kLogWords;
+  }
+  void poll(collect::Drain& drain, int times) {
+    for (int i = 0; i < times; ++i) {
+      card_.pass(200'000);
+      drain.sweep(card_.now(), true);
+    }
+  }
+  void clear_slots() {
+    for (uint32_t r = 0; r < MacroCard::kRiscs; ++r)
+      for (uint32_t w = device::kFwStartWord; w < device::kFirstCustomWord; ++w)
+        card_.store(card_.buffer_address() + r * device::kBufferBytes + 4 * w, device::kUnsetWord);
+  }
+  MacroCard card_;
+  collect::Attachment attachment_ = attachment_of(card_);
+  collect::DrainOptions options_;
+};
+
+// An epoch of a core that never delivered anything passes between two polls. At the second one a launch is being opened: its firmware
+// has cleared what the epoch left in L1, and has not stored its own start. The epoch was missing without an interval.
+TEST_P(NeverSeen, epoch_is_in_an_interval_though_a_launch_that_is_being_opened_has_cleared_its_slots) {
+  collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+  const auto logs = collect::window_log_reader(card_);
+  collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
+  card_.reset();  // from now on the host may do so again
+  poll(drain, 4);
+  card_.pass(kDeadlineNs);
+  card_.launch(MacroCard::Launch::plain);
+  card_.reset();
+  clear_slots();
+  poll(drain, 1);
+  card_.launch(MacroCard::Launch::plain);
+  poll(drain, 40);
+  drain.close_account(false);
+  EXPECT_GT(drain.frames(), 0u);
+  read_ring(publisher);
+  losses_ = drain.losses().intervals();
+  std::vector<SimMarker> stored;
+  for (const MacroMarker& m : card_.markers()) stored.push_back(m.marker);
+  std::sort(stored.begin(), stored.end());
+  EXPECT_EQ(delivered_once(stored), "");
+  for (const SimMarker& m : missing_of(stored))
+    EXPECT_TRUE(inside_interval(m)) << "missing without an interval: " << text(m);
+}
+INSTANTIATE_TEST_SUITE_P(Generations, NeverSeen, testing::Values(1u, 2u, 3u, 4u));
+
 // One history, printed: TTC_HISTORY="LPRPL", TTC_LINE=7 where it has an `i`.
 TEST_P(Exhaustion, of_the_environment) {
   const char* given = std::getenv("TTC_HISTORY");
