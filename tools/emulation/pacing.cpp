@@ -13,6 +13,9 @@ constexpr auto kWaitStep = std::chrono::microseconds(20);
 // Polls of a core's vector that make some visits: an observer accepts a value after two reads of it, and polls twice
 // after a reset.
 constexpr uint32_t kPollsToNotice = 24;
+// Of an Ethernet core. Its first words are delivered when they look the same at a later poll, and each poll reads the vector some four
+// times, some of them behind the words.
+constexpr uint32_t kPollsOfEthernetToNotice = 16;
 // The workload continues after so many polls without a fetch: the observer does not fetch what is left.
 constexpr uint64_t kPollsInVain = 400;
 // Before the first launch after a reset: nothing can then have happened unseen in between.
@@ -86,7 +89,8 @@ void Pacing::wait_noticed() {
   for (EmulatedCore* core : cores_) polls_before.push_back(world_.card().control_reads(core->where().at));
   size_t i = 0;
   for (EmulatedCore* core : cores_) {
-    const uint64_t enough = polls_before[i++] + polls_at(*core, kPollsToNotice);
+    const bool tensix = core->where().kind == markers::CoreKind::tensix;
+    const uint64_t enough = polls_before[i++] + (tensix ? kPollsToNotice : kPollsOfEthernetToNotice);
     while (world_.card().control_reads(core->where().at) < enough && waits_for(*core)) {
     }
   }
