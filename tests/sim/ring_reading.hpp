@@ -75,6 +75,13 @@ class RingReading : tools::Format {
                         std::back_inserter(missing));
     return missing;
   }
+  // Empty: it is delivered once, or lies in an interval. Sorts as delivered_once() does.
+  std::string unaccounted_for(std::vector<SimMarker>& truth) {
+    if (std::string wrong = delivered_once(truth); !wrong.empty()) return wrong;
+    for (const SimMarker& m : missing_of(truth))
+      if (!inside_interval(m)) return "missing without an interval: " + text(m);
+    return {};
+  }
   bool covers(const shm::LossRecord& r, const SimMarker& m) const {
     return r.risc + first_lane_of({r.core_x, r.core_y}) == m.risc && r.from_cycles < m.time &&
            (r.to_cycles == shm::kOpenEnd || m.time < r.to_cycles);

@@ -111,107 +111,100 @@ TEST(EmulatedCore, whose_index_a_reset_parts_from_its_words_is_not_judged) {
   EXPECT_GT(whole, 20u);
 }
 
+// A core of accumulating firmware, and an observer of its vector.
+struct AccumulatingBench {
+  explicit AccumulatingBench(uint64_t continues_after_ns = emulation::WorldOptions{}.continues_after_ns)
+      : card(card_options()), world(card, world_options(continues_after_ns), truth, &unseen) {
+    card.announce();
+    observer = card::open_card("emu:" + card_options().name);
+    EXPECT_EQ(observer->aim(card::Window::control, where.at, where.control_address), card::Access::ok);
+  }
+  static card::EmulatedCardOptions card_options() {
+    card::EmulatedCardOptions options;
+    options.name = "core-test-" + std::to_string(getpid());
+    options.virtual_time = true;
+    return options;
+  }
+  static emulation::WorldOptions world_options(uint64_t continues_after_ns) {
+    emulation::WorldOptions options;
+    options.layout = markers::layout_by_name("G4");
+    options.mode = device::Mode::accumulate;
+    options.continues_after_ns = continues_after_ns;
+    return options;
+  }
+  void play(std::initializer_list<chip::Act> acts) const {
+    for (const auto act : acts) {
+      emulation::CoreStep step;
+      step.act = act;
+      core->play(step);
+    }
+  }
+  void poll() const {
+    uint64_t word = 0;
+    const uint64_t reads = card.control_reads(where.at);
+    for (int i = 0; i < 16; ++i)
+      EXPECT_EQ(observer->copy(card::Window::control, where.control_address, {&word, 1}), card::Access::ok);
+    EXPECT_EQ(card.control_reads(where.at), reads + 16) << "not counted: the test compares nothing";
+  }
+
+  emulation::TruthLog truth{""}, unseen{""};
+  card::EmulatedCard card;
+  emulation::World world;
+  const emulation::WorldCore& where = world.cores().front();
+  const emulation::ZoneCatalog zones{4};
+  std::unique_ptr<card::Card> observer;
+  std::unique_ptr<emulation::EmulatedCore> core = emulation::make_core(world, where, zones);
+};
+
 // Accumulating firmware moves DEVICE_END when a launch ends. A process that loses the CPU within a launch lets many polls pass that
 // show none of its markers: a reset at the launch's end then destroys what no observer can have known.
 TEST(EmulatedCore, polls_within_a_launch_do_not_make_its_accumulated_markers_known) {
   for (const bool polled_at_end : {false, true}) {
-    card::EmulatedCardOptions options;
-    options.name = "core-test-" + std::to_string(getpid());
-    options.virtual_time = true;
-    card::EmulatedCard card(options);
-    emulation::WorldOptions world_options;
-    world_options.layout = markers::layout_by_name("G4");
-    world_options.mode = device::Mode::accumulate;
-    emulation::TruthLog truth(""), unseen("");
-    emulation::World world(card, world_options, truth, &unseen);
-    const emulation::WorldCore& where = world.cores().front();
-    card.announce();
-    const auto observer = card::open_card("emu:" + options.name);
-    ASSERT_EQ(observer->aim(card::Window::control, where.at, where.control_address), card::Access::ok);
-    const auto poll = [&] {
-      uint64_t word = 0;
-      for (int i = 0; i < 16; ++i)
-        ASSERT_EQ(observer->copy(card::Window::control, where.control_address, {&word, 1}), card::Access::ok);
-    };
-    const emulation::ZoneCatalog zones(4);
-    const auto core = emulation::make_core(world, where, zones);
-    for (const auto act : {chip::Act::launch, chip::Act::kernel_start}) {
-      emulation::CoreStep step;
-      step.act = act;
-      core->play(step);
-    }
-    const uint64_t reads = card.control_reads(where.at);
-    poll();
-    ASSERT_EQ(card.control_reads(where.at), reads + 16) << "not counted: the test compares nothing";
-    for (const auto act : {chip::Act::kernel_end, chip::Act::fw_end, chip::Act::finish}) {
-      emulation::CoreStep step;
-      step.act = act;
-      core->play(step);
-    }
-    if (polled_at_end) poll();
-    core->settle_unseen();
-    world.host_reset(where);
-    core->settle_unseen();
-    ASSERT_GT(truth.count(), 3u);
-    EXPECT_EQ(unseen.count(), polled_at_end ? 0u : truth.count()) << "polled at its end: " << polled_at_end;
+    AccumulatingBench b;
+    b.play({chip::Act::launch, chip::Act::kernel_start});
+    b.poll();
+    b.play({chip::Act::kernel_end, chip::Act::fw_end, chip::Act::finish});
+    if (polled_at_end) b.poll();
+    b.core->settle_unseen();
+    b.world.host_reset(b.where);
+    b.core->settle_unseen();
+    ASSERT_GT(b.truth.count(), 3u);
+    EXPECT_EQ(b.unseen.count(), polled_at_end ? 0u : b.truth.count())
+        << "polled at its end: " << polled_at_end;
   }
 }
 
-// timing.hpp has as an assumption that a core does not continue at once behind a host reset. Where it does, polls in front of the reset
-// do not make known what accumulated just before: a poll may come in front of it and the next one behind what begins the buffers again.
+// An assumption of the collector is that a core does not continue at once behind a host reset. Where it does, polls in front of the reset
+// do not make known what accumulated just before: a poll may come in front of it, and the next one behind what begins the buffers again.
 TEST(EmulatedCore, that_continues_at_once_behind_a_reset_has_accumulated_markers_that_are_not_judged) {
   EXPECT_EQ(emulation::WorldOptions{}.continues_after_ns, collect::timing::kPollDeadlineNs);
   enum class Reset : uint8_t { behind_the_last_launch, between_launches, within_a_launch };
   for (const bool at_once : {false, true})
     for (const Reset reset :
          {Reset::behind_the_last_launch, Reset::between_launches, Reset::within_a_launch}) {
-      card::EmulatedCardOptions options;
-      options.name = "core-test-" + std::to_string(getpid());
-      options.virtual_time = true;
-      card::EmulatedCard card(options);
-      emulation::WorldOptions world_options;
-      world_options.layout = markers::layout_by_name("G4");
-      world_options.mode = device::Mode::accumulate;
-      world_options.continues_after_ns = at_once ? uint64_t{3600} * 1'000'000'000 : 0;
-      emulation::TruthLog truth(""), unseen("");
-      emulation::World world(card, world_options, truth, &unseen);
-      const emulation::WorldCore& where = world.cores().front();
-      card.announce();
-      const auto observer = card::open_card("emu:" + options.name);
-      ASSERT_EQ(observer->aim(card::Window::control, where.at, where.control_address), card::Access::ok);
-      const emulation::ZoneCatalog zones(4);
-      const auto core = emulation::make_core(world, where, zones);
-      const auto play = [&](std::initializer_list<chip::Act> acts) {
-        for (const auto act : acts) {
-          emulation::CoreStep step;
-          step.act = act;
-          core->play(step);
-        }
-      };
-      core->run({});
-      uint64_t word = 0;
-      for (int i = 0; i < 16; ++i)
-        ASSERT_EQ(observer->copy(card::Window::control, where.control_address, {&word, 1}), card::Access::ok);
-      const uint64_t known = truth.count();
+      AccumulatingBench b(at_once ? uint64_t{3600} * 1'000'000'000 : 0);
+      b.core->run({});
+      b.poll();
+      const uint64_t known = b.truth.count();
       uint64_t within = 0;  // of the launch that the reset falls into
       switch (reset) {
         case Reset::behind_the_last_launch:
-          world.host_reset(where);
+          b.world.host_reset(b.where);
           break;
         case Reset::between_launches:
-          world.host_reset(where);
-          core->run({});
+          b.world.host_reset(b.where);
+          b.core->run({});
           break;
         case Reset::within_a_launch:
-          play({chip::Act::launch, chip::Act::kernel_start});
-          within = truth.count() - known;
-          world.host_reset(where);
-          play({chip::Act::kernel_end, chip::Act::fw_end, chip::Act::finish});
+          b.play({chip::Act::launch, chip::Act::kernel_start});
+          within = b.truth.count() - known;
+          b.world.host_reset(b.where);
+          b.play({chip::Act::kernel_end, chip::Act::fw_end, chip::Act::finish});
           break;
       }
-      core->settle_unseen();
+      b.core->settle_unseen();
       const bool not_judged = at_once && reset != Reset::behind_the_last_launch;
-      EXPECT_EQ(unseen.count(), within + (not_judged ? known : 0))
+      EXPECT_EQ(b.unseen.count(), within + (not_judged ? known : 0))
           << "at once: " << at_once << ", reset " << static_cast<int>(reset);
     }
 }
