@@ -150,6 +150,13 @@ card::Expected<std::optional<std::vector<uint32_t>>> AccumulatingMode::whole_buf
   return std::optional<std::vector<uint32_t>>();
 }
 
+// In the epoch that has ended: no poll showed a push, whose index moves first and which is counted last, and after a host reset no frame
+// came back from the log that none had shown.
+bool AccumulatingMode::none_pushed() const {
+  const bool unseen = core.rewind.pending() && (core.seen.host_end[0] != 0 || core.lanes[0].chain_end != 0);
+  return core.seen.run_counter == 0 && !unseen;
+}
+
 // Firmware stores the zones of a push word by word, the end of the second one last, over those of the push before. All of the push has
 // been stored if that end is not before the start of the first one.
 bool AccumulatingMode::push_zones_are_whole(std::span<const uint32_t> buffer) const {
@@ -202,8 +209,7 @@ card::Expected<bool> AccumulatingMode::take_tail(uint32_t risc, const ControlSam
       !none_stored && !in_part && markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
   // Slots with a later push show that its frames went to a log that was never read: no poll showed the reset in between.
   if (risc == 0)
-    core.account.keep(
-        risc, prove_push_zones({.no_push = core.seen.run_counter == 0, .slots_hold_it = of_last_push}));
+    core.account.keep(risc, prove_push_zones({.no_push = none_pushed(), .slots_hold_it = of_last_push}));
   if (canary != 0 && !same_buffer) publish_rest(risc, copy, lane.l1.joins);
   // If the buffer was restarted, what was stored behind the copy is gone.
   core.account.keep(
@@ -240,7 +246,7 @@ Access AccumulatingMode::take_at_reset(const ControlSample& snap, const Across& 
     core.account.keep(r, prove_l1_tail({}));
   }
   // The zones of the old epoch's last push were in slots that the new epoch may have cleared.
-  if (pushed & 1) core.account.keep(0, prove_push_zones({.no_push = core.seen.run_counter == 0}));
+  if (pushed & 1) core.account.keep(0, prove_push_zones({.no_push = none_pushed()}));
   if (const Access a = take_tails(snap, pushed); a != Access::ok) return a;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) core.across[r]->evidence.l1_shows_end = !(pushed >> r & 1);
   return Access::ok;

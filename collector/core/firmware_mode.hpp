@@ -108,6 +108,7 @@ class AccumulatingMode : public L1Markers {
  private:
   card::Expected<L1Check> why_restarted(uint32_t risc, const ControlSample& snap);
   card::Expected<std::optional<std::vector<uint32_t>>> whole_buffer(uint32_t risc);
+  bool none_pushed() const;
   bool push_zones_are_whole(std::span<const uint32_t> buffer) const;
   bool has_run(const ControlSample& since_reset) const;
   card::Expected<bool> take_tail(uint32_t risc, const ControlSample& since);

@@ -333,6 +333,37 @@ TEST_F(AccumulatingCore, that_is_reset_within_a_push_was_not_just_pushed) {
   EXPECT_EQ(unaccounted_for(publisher, drain), "");
 }
 
+// A host reset behind the first push of an epoch, and in front of the zones that the push stores last. No poll came in between: the zones
+// were missing without an interval.
+TEST_F(AccumulatingCore, that_is_reset_before_it_stores_the_zones_of_its_first_push_accounts_for_them) {
+  collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+  const auto logs = collect::window_log_reader(card_);
+  collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
+  push_twice(drain);
+  card_.reset();
+  poll(drain, 20);
+  card_.launch(MacroCard::Launch::plain);
+  poll(drain, 8);
+  launch_until_pushed();
+  std::array<uint32_t, device::kFirstCustomWord - device::kFwStartWord> zones{};
+  const auto place = [&](size_t w) {
+    return card_.buffer_address() + 4 * static_cast<uint32_t>(device::kFwStartWord + w);
+  };
+  for (size_t w = 0; w < zones.size(); ++w) {
+    zones[w] = card_.load(place(w));
+    card_.store(place(w), device::kUnsetWord);
+  }
+  ASSERT_TRUE(markers::is_marker(zones[0]));
+  card_.reset();
+  poll(drain, 8);
+  for (size_t w = 0; w < zones.size(); ++w) card_.store(place(w), zones[w]);
+  card_.launch(MacroCard::Launch::plain);
+  poll(drain, 8);
+  drain.close_account(false);
+  EXPECT_EQ(unaccounted_for(publisher, drain), "");
+  EXPECT_LT(delivered_.size(), card_.markers().size()) << "the zones that were stored late are delivered";
+}
+
 // With 12 zones the launch within which the host resets does not end with a push, with 60 it does.
 class AccumulatingCoreInALaunch : public AccumulatingCore, public testing::WithParamInterface<uint32_t> {
  protected:
