@@ -28,7 +28,7 @@ bool AccumulatingMode::shows_reset(const ControlSample& snap) const {
 std::optional<Proof> AccumulatingMode::frame_joins(uint32_t risc, std::span<const uint32_t> frame,
                                                    uint64_t until) {
   LaneState& lane = core.lanes[risc];
-  // It was pushed before the buffer was begun that is known now: what proves that buffer, proves what is in front of it.
+  // It was pushed before the buffer was begun that is known now. The proof of that buffer covers what is in front of it.
   if (lane.l1.canary != 0 && later(lane.l1.canary, until)) return lane.l1.joins;
   const std::optional<Proof> follows = joins(risc, frame);
   lane.l1.take_push(until);

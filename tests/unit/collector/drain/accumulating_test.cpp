@@ -61,6 +61,16 @@ class AccumulatingCore : AccumulatingRing, public RingReading, public testing::T
     do card_.launch(MacroCard::Launch::plain);
     while (stored_by_brisc() != 0);
   }
+  // Behind a host reset that was noticed and a launch that was polled: no poll comes between that and the push.
+  void push_first_of_an_epoch(collect::Drain& drain) {
+    push_twice(drain);
+    card_.reset();
+    poll(drain, 20);
+    card_.launch(MacroCard::Launch::plain);
+    poll(drain, 8);
+    EXPECT_GT(stored_by_brisc(), device::kFirstCustomWord);
+    launch_until_pushed();
+  }
   // Empty: everything is accounted for.
   std::string unaccounted_for(collect::Publisher& publisher, const collect::Drain& drain) {
     read_ring(publisher);
@@ -305,13 +315,7 @@ TEST_F(AccumulatingCore, that_is_reset_within_a_push_was_not_just_pushed) {
   collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
   const auto logs = collect::window_log_reader(card_);
   collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
-  push_twice(drain);
-  card_.reset();
-  poll(drain, 20);
-  card_.launch(MacroCard::Launch::plain);
-  poll(drain, 8);
-  ASSERT_GT(stored_by_brisc(), device::kFirstCustomWord);
-  launch_until_pushed();
+  push_first_of_an_epoch(drain);
   card_.reset();
   uint32_t lanes = 0;
   card_.in_push = [&] {
@@ -339,12 +343,7 @@ TEST_F(AccumulatingCore, that_is_reset_before_it_stores_the_zones_of_its_first_p
   collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
   const auto logs = collect::window_log_reader(card_);
   collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
-  push_twice(drain);
-  card_.reset();
-  poll(drain, 20);
-  card_.launch(MacroCard::Launch::plain);
-  poll(drain, 8);
-  launch_until_pushed();
+  push_first_of_an_epoch(drain);
   std::array<uint32_t, device::kFirstCustomWord - device::kFwStartWord> zones{};
   const auto place = [&](size_t w) {
     return card_.buffer_address() + 4 * static_cast<uint32_t>(device::kFwStartWord + w);
