@@ -81,7 +81,11 @@ class CorePort {
   device::Mode mode_;
   uint64_t planned_ = 0;  // the time that the next read of the clock gives; 0: the card's
   uint64_t high_read_at_ = 0;
-  uint64_t true_time_ = 0;  // the whole clock at the last low read, where the marker may be torn
+  uint64_t true_time_ = 0;  // the whole clock at the last low read
+  struct Torn {             // by the last roll-over between two halves
+    uint64_t words = ~uint64_t{0}, truth = 0;
+  };
+  Torn torn_;
   std::array<uint64_t, device::kMaxRiscs> last_recorded_{};
   uint32_t last_store_ = 0;  // L1 address
   std::array<uint64_t, device::kMaxRiscs> fw_start_{};

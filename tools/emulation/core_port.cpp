@@ -73,15 +73,12 @@ bool CorePort::tear_would_show(uint64_t roll_over) const {
 // roll-over would then be further off than any on silicon, and nothing repairs it.
 uint32_t CorePort::clock_low() {
   world_.step();
-  if (planned_ != 0) {
-    true_time_ = planned_;
-    planned_ += kBetweenLooks + kBetweenHalves;
-    return static_cast<uint32_t>(true_time_);
-  }
-  true_time_ = now();
-  if (true_time_ >> 32 != high_read_at_ >> 32)
-    true_time_ = std::min(true_time_, high_read_at_ + kMostBetweenHalves);
-  return static_cast<uint32_t>(true_time_);
+  true_time_ = planned_ != 0 ? std::exchange(planned_, planned_ + kBetweenLooks + kBetweenHalves) : now();
+  const bool torn = true_time_ >> 32 != high_read_at_ >> 32;
+  if (torn && planned_ == 0) true_time_ = std::min(true_time_, high_read_at_ + kMostBetweenHalves);
+  const auto low = static_cast<uint32_t>(true_time_);
+  if (torn) torn_ = {(high_read_at_ >> 32 << 32 | low) & markers::kClockMask, true_time_};
+  return low;
 }
 
 void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offset) {
@@ -156,11 +153,11 @@ void CorePort::launch_shown() {
 void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b) {
   if (world_.card().lost()) return;  // nothing runs there any more
   last_recorded_[risc] = true_time_;
-  // The words may be torn, the truth is not. A time that is not the last one read was taken earlier.
-  const bool now = static_cast<uint32_t>(time) == static_cast<uint32_t>(true_time_);
+  // The words may be torn, the truth is not. A time need not be the last one read: a push has read two before it records the first.
+  if ((time & markers::kClockMask) == torn_.words) time = torn_.truth;
   const uint32_t word = stored_word(risc);
   TruthRecord record{};
-  record.time = (now ? true_time_ : time) & markers::kClockMask;
+  record.time = time & markers::kClockMask;
   if (word == device::kFwStartWord) fw_start_[risc] = record.time;
   if (type == device::kZoneTotal) record.time = fw_start_[risc];  // it has none of its own
   record.data[0] = a;

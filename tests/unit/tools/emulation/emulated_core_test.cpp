@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "collector/continuity/timing.hpp"
 #include "firmware_markers/frame.hpp"
@@ -36,6 +39,38 @@ TEST(EmulatedCore, losing_the_cpu_between_the_halves_of_the_clock_leaves_a_time_
   const uint64_t later_high = port.clock_high();
   const uint64_t later = later_high << 32 | port.clock_low();
   EXPECT_GT(later, markers::repaired(torn)) << "time went back";
+}
+
+// Firmware reads both ends of the zone of a push before it records the first: the truth had the torn time of its start.
+TEST(EmulatedCore, a_torn_time_that_is_not_the_last_one_read_was_taken_for_the_truth) {
+  card::EmulatedCardOptions options;
+  options.name = "core-test";
+  options.virtual_time = true;
+  options.start_cycles = (uint64_t{7} << 32) - 100;
+  card::EmulatedCard card(options);
+  emulation::WorldOptions world_options;
+  world_options.layout = markers::layout_by_name("G4");
+  const std::string path = testing::TempDir() + "torn_truth." + std::to_string(getpid());
+  emulation::TruthLog truth(path);
+  emulation::World world(card, world_options, truth);
+  emulation::CorePort port(world, world.cores().front(), device::Mode::normal);
+  port.launch_is(1);
+
+  const uint64_t high = port.clock_high();
+  card.advance_clock(300);
+  const uint64_t begin = high << 32 | port.clock_low();
+  const uint64_t later_high = port.clock_high();
+  const uint64_t end = later_high << 32 | port.clock_low();
+  ASSERT_LT(begin + 1'000'000, end) << "not torn: the test compares nothing";
+  port.recorded(0, device::kZoneStart, 7, begin, 0, 0);
+  port.recorded(0, device::kZoneEnd, 7, end, 0, 0);
+  truth.convert({"wormhole_b0", 1000, 64}, markers::ZoneNames());
+
+  std::ifstream in(path);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::filesystem::remove(path);
+  EXPECT_NE(text.find(',' + std::to_string(markers::repaired(begin)) + ','), std::string::npos) << text;
+  EXPECT_NE(text.find(',' + std::to_string(end) + ','), std::string::npos) << text;
 }
 
 // A launch that is for other cores pushes nothing, as its DONE flag is set; the host's rewrite clears it.
