@@ -14,10 +14,11 @@
 #include "shm/reader.hpp"
 #include "tools/formats/losses_beside.hpp"
 #include "tools/metrics/metrics_server.hpp"
+#include "tools/feed/format_feed.hpp"
 #include "tools/pipeline/log_frames.hpp"
 #include "tools/report/input/op_names.hpp"
-#include "tools/ttexport/lane_shards.hpp"
 #include "tools/ttexport/profiler_records.hpp"
+#include "tools/ttexport/row_shard.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/timeline.hpp"
 #include "ttcollect/redact.hpp"
@@ -118,7 +119,8 @@ class Export {
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
         format_(entry_of(o).make(out_, format_options())),
-        frames_(filter_) {
+        frames_(filter_),
+        feed_(pipeline_, *format_) {
     if (workers_) start_threads();
   }
 
@@ -126,9 +128,7 @@ class Export {
     add_profiler_records();
     name_programs();
     copy();
-    if (source_->broke_off()) pipeline_.broke_off();
-    if (shards_) shards_->finish();
-    pipeline_.finish(*format_);
+    feed_.finish(*source_);
     frames_.play_beside(pipeline_, host_clock().has_value(), logs_, *format_);
     format_->end();
     commit();
@@ -140,26 +140,27 @@ class Export {
   // What formats without shards write is made of records of theirs (viewers/frame_texts.hpp), or is little.
   void start_threads() {
     if (!format_->lanes_are_apart() || host_clock()) return pipeline_.decode_ahead(*workers_);
-    shards_ = std::make_unique<LaneShards>(
+    feed_.by_lanes(
         *workers_,
         [this] {
           return std::make_unique<Pipeline>(filter_, o_.keep_duplicates, o_.format_options.metal_date);
         },
-        [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, pipeline_, *format_,
-        out_);
+        [this] {
+          return std::make_unique<RowShard>(
+              [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, out_);
+        });
   }
 
   void push(std::vector<uint64_t>& chunk) {
-    const std::span<const uint64_t> words = o_.redact ? redactor_.redacted(chunk) : chunk;
-    if (!shards_) return pipeline_.push(words, *format_);
-    if (words.data() != chunk.data()) chunk.assign(words.begin(), words.end());
-    shards_->push(chunk);
+    if (o_.redact)
+      if (const std::span<const uint64_t> words = redactor_.redacted(chunk); words.data() != chunk.data())
+        chunk.assign(words.begin(), words.end());
+    feed_.push(*source_, chunk);
   }
 
   // Nothing that was pushed is on its way to the output any more.
   void settle() {
-    if (shards_) shards_->settle();
-    pipeline_.catch_up(*format_);
+    feed_.settle();
     if (auto* timeline = dynamic_cast<Timeline*>(format_.get())) timeline->settle();
   }
 
@@ -198,7 +199,6 @@ class Export {
         out_.flush();  // idle: a follower of the file gets all that is there
         continue;
       }
-      if (source_->lost_beginning()) pipeline_.lost_beginning();
       push(chunk);
     }
   }
@@ -266,7 +266,7 @@ class Export {
   Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
   LogFrames frames_;
-  std::unique_ptr<LaneShards> shards_;  // last: they end before all that they use
+  FormatFeed feed_;  // last: its threads' jobs end before all that they use
 };
 
 // False: the parent has ended already.

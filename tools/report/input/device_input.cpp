@@ -1,6 +1,5 @@
 #include "tools/report/input/device_input.hpp"
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -12,25 +11,62 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "tools/pipeline/pipeline.hpp"
+#include "tools/feed/format_feed.hpp"
 #include "tools/report/input/capture_clocks.hpp"
 #include "tools/report/input/log_feed.hpp"
 #include "tools/report/input/lost_beside.hpp"
+#include "tools/report/input/zone_shard.hpp"
 #include "tools/report/zones/zone_pairs.hpp"
 
 namespace ttc::report {
 namespace {
 
-using markers::MarkerType;
-
 // --- captures, live collectors, firmware memory ------------------------------------------------------------
+
+// Receives every batch before the report does: partners are looked for, and pieces are made.
+class PairedListener : public Listener {
+ public:
+  PairedListener(ZonePairs& pairs, Listener& listener) : pairs_(pairs), listener_(listener) {}
+  // The batches come from a log: which of two processors of one name a row belongs to is a guess.
+  void twins_are_guessed() { guessed_ = true; }
+  void device(const Device& d) override { listener_.device(d); }
+  void events(const LaneEvents& batch) override {
+    LaneEvents one = batch;
+    if (guessed_) one.lane.twin = 0;
+    pairs_.events(one);
+    one.lane.twin = batch.lane.twin;
+    one.dispatches = has_dispatch(batch.events);
+    pieces_.clear();
+    if (batch.launch.host_id != 0) add_pieces(batch.events, pieces_);
+    one.pieces = pieces_;
+    listener_.events(one);
+  }
+  void meta(const Launch& launch, const Lane& lane, const Event& e, std::string_view text) override {
+    listener_.meta(launch, lane, e, text);
+  }
+  void clock(uint32_t chip, const collect::ClockMap& map) override { listener_.clock(chip, map); }
+  // For who does the same with batches elsewhere.
+  ZonePairs& pairs() { return pairs_; }
+  Listener& listener() { return listener_; }
+
+ private:
+  ZonePairs& pairs_;
+  Listener& listener_;
+  std::vector<LanePiece> pieces_;
+  bool guessed_ = false;
+};
 
 class EventFormat : public tools::Format {
  public:
   EventFormat(const InputOptions& options, std::vector<Zone>& zones, Listener& listener,
               std::set<uint32_t>& delivered, InputAccount& account)
-      : options_(options), index_(zones), listener_(listener), delivered_(delivered), account_(account) {}
+      : options_(options),
+        maker_(zones, options.want_meta),
+        listener_(listener),
+        delivered_(delivered),
+        account_(account) {}
 
+  EventMaker& maker() { return maker_; }
   tools::Order order() const override { return options_.also ? options_.also->order() : tools::Order::log; }
   void begin(const tools::Session& s) override {
     if (options_.also) options_.also->begin(s);
@@ -39,20 +75,15 @@ class EventFormat : public tools::Format {
     if (delivered_.insert(s.chip).second)
       listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores, s.rank, s.chip_of_rank});
   }
-  // The lane to which the markers of a loss's lane are assigned.
-  Lane lane_of(const shm::LossRecord& r) const {
-    const auto odd = odd_lanes_.find({r.device, r.core_x, r.core_y});
-    if (odd == odd_lanes_.end()) return {r.core_x, r.core_y, static_cast<LogRisc>(r.risc)};
-    return {r.core_x, r.core_y, odd->second,
-            static_cast<uint8_t>(odd->second == LogRisc::erisc && r.risc > 0)};
+  void frame(const tools::FrameEvents& f) override {
+    if (options_.also) options_.also->frame(f);
+    maker_.frame(f, listener_);
   }
-  void frame(const tools::FrameEvents& f) override;
   void loss(const shm::LossRecord& r) override {
     if (options_.also) options_.also->loss(r);
   }
   void names_changed() override {
-    by_names_.clear();
-    current_ = nullptr;
+    maker_.names_changed();
     if (options_.also) options_.also->names_changed();
   }
   void clock(uint32_t chip, const collect::ClockMap& map) override {
@@ -75,95 +106,12 @@ class EventFormat : public tools::Format {
   }
 
  private:
-  struct Known {
-    uint32_t zone = 0;
-    ZoneClass zone_class = ZoneClass::none;
-    bool set = false;
-  };
-  using ByProcessor = std::vector<Known>;  // by id
-
-  Known& known(const tools::FrameEvents& f, const markers::Marker& m, LogRisc risc);
-
   const InputOptions& options_;
-  ZoneIndex index_;
+  EventMaker maker_;
   Listener& listener_;
   std::set<uint32_t>& delivered_;
   InputAccount& account_;
-  std::map<const markers::ZoneNames*, std::array<ByProcessor, kRiscs>> by_names_;
-  const markers::ZoneNames* current_ = nullptr;
-  std::array<ByProcessor, kRiscs>* current_names_ = nullptr;
-  // Cores, by chip, x and y, whose markers have the name of no Tensix processor.
-  std::map<std::tuple<uint32_t, uint8_t, uint8_t>, LogRisc> odd_lanes_;
-  std::vector<Event> batch_;
 };
-
-EventFormat::Known& EventFormat::known(const tools::FrameEvents& f, const markers::Marker& m, LogRisc risc) {
-  if (current_ != &f.names) {
-    current_ = &f.names;
-    current_names_ = &by_names_[&f.names];
-  }
-  ByProcessor& all = (*current_names_)[static_cast<size_t>(risc)];
-  if (all.empty()) all.resize(1 << 16);
-  Known& k = all[m.id];
-  if (!k.set) {
-    k.set = true;
-    const auto* source = f.names.choose(m.id, kRiscNames[static_cast<size_t>(risc)]).source;
-    if (source) {
-      k.zone = index_.of(source->name, source->file, source->line);
-      k.zone_class = class_of(source->name);
-    } else if (f.main_zone == m.id && (m.flags & markers::kGuaranteed)) {
-      k.set = false;  // its name may still come
-      static Known unnamed_firmware{0, ZoneClass::firmware, true};
-      return unnamed_firmware;
-    }
-  }
-  return k;
-}
-
-void EventFormat::frame(const tools::FrameEvents& f) {
-  if (options_.also) options_.also->frame(f);
-  const LogRisc risc = f.core_kind != markers::CoreKind::tensix ? LogRisc::erisc
-                       : f.mode == device::Mode::trace_only     ? LogRisc::aggregate
-                                                                : static_cast<LogRisc>(f.risc);
-  const Lane lane{f.core_x, f.core_y, risc, static_cast<uint8_t>(risc == LogRisc::erisc && f.risc > 0)};
-  if (risc > LogRisc::trisc_2) odd_lanes_[{f.chip, f.core_x, f.core_y}] = risc;
-  const Launch launch{f.chip, f.host_id, -1, f.trace_counter ? int64_t{f.trace_counter} : -1};
-  // Written where they stay: a marker that is put together elsewhere and copied waits for its own stores.
-  batch_.resize(f.markers.size());
-  Event* next = batch_.data();
-  auto semantics = f.semantics.begin();
-  for (uint32_t i = 0; i < f.markers.size(); ++i) {
-    const markers::Marker& m = f.markers[i];
-    const tools::HostSemantics* more =
-        semantics != f.semantics.end() && semantics->marker == i ? &*semantics++ : nullptr;
-    const bool payload = m.type == MarkerType::zone_total || m.type == MarkerType::ts_data ||
-                         m.type == MarkerType::ts_data_16b;
-    Event& e = *next;
-    e.time = m.time_cycles;
-    e.data = payload ? f.payload(m) : 0;
-    e.id = m.id;
-    e.type = m.type;
-    e.zone = 0;
-    e.zone_class = ZoneClass::none;
-    if (tools::named_by_id(m) && !(m.flags & markers::kQuickPush)) {
-      const Known& k = known(f, m, risc);
-      e.zone = k.zone;
-      e.zone_class = k.zone_class;
-    }
-    ++next;
-    if (!more) continue;
-    if (!more->name.empty() && e.zone_class != ZoneClass::firmware) e.zone_class = class_of(more->name);
-    if (options_.want_meta && !more->meta.empty()) listener_.meta(launch, lane, e, more->meta);
-    if (more->host_id) {
-      Launch other = launch;
-      other.host_id = *more->host_id;
-      listener_.events({other, lane, {&e, 1}, f.seen_ns});
-      --next;
-    }
-  }
-  const auto count = static_cast<size_t>(next - batch_.data());
-  if (count) listener_.events({launch, lane, {batch_.data(), count}, f.seen_ns});
-}
 
 // A file that is none of what reports are made from is better called so than a bad capture.
 void refuse_other_files(const std::vector<std::string>& from) {
@@ -190,9 +138,32 @@ void refuse_other_files(const std::vector<std::string>& from) {
   }
 }
 
+// Lane by lane by several threads, or, if another format has the pipeline's events, too, decoded ahead by them.
+std::vector<ZoneShard*> start_threads(const InputOptions& options, tools::Workers& workers,
+                                      EventFormat& events, PairedListener& paired, tools::Pipeline& pipeline,
+                                      tools::FormatFeed& feed) {
+  std::vector<ZoneShard*> sides;
+  if (options.also) {
+    pipeline.decode_ahead(workers);
+    return sides;
+  }
+  const ZoneShard::Target target{events.maker().zones(), paired.pairs(), paired.listener(),
+                                 options.want_meta};
+  const auto make_pipeline = [&] {
+    return std::make_unique<tools::Pipeline>(tools::Filter(), false, options.metal_date);
+  };
+  const auto make_side = [&] {
+    auto side = std::make_unique<ZoneShard>(target);
+    sides.push_back(side.get());
+    return side;
+  };
+  feed.by_lanes(workers, make_pipeline, make_side);
+  return sides;
+}
+
 void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& events,
-                 InputAccount& account) {
-  std::optional<tools::Workers> workers;
+                 PairedListener& paired, InputAccount& account) {
+  std::optional<tools::Workers> workers;  // none: one thread
   if (options.threads > 1) workers.emplace(options.threads);
   const bool for_a_time = options.for_seconds.has_value();
   using Clock = std::chrono::steady_clock;
@@ -203,7 +174,9 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
     const auto source = tools::open_source(from, for_a_time || options.follow_files, options.wait_ms, {},
                                            options.threads - 1, false, options.follow_files);
     tools::Pipeline pipeline({}, false, options.metal_date, {}, source->loss_cause());
-    if (workers) pipeline.decode_ahead(*workers);
+    tools::FormatFeed feed(pipeline, events);
+    std::vector<ZoneShard*> sides;
+    if (workers) sides = start_threads(options, *workers, events, paired, pipeline, feed);
     std::vector<uint64_t> chunk;
     uint64_t bytes = 0, count = 0;
     double total = 0;
@@ -215,15 +188,14 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
       const auto next = source->next(chunk);
       if (next == tools::Source::Next::end || (for_a_time && Clock::now() >= until)) break;
       if (next == tools::Source::Next::idle) continue;
-      if (source->lost_beginning()) pipeline.lost_beginning();
       if (options.chunk) options.chunk(chunk);
-      pipeline.push(chunk, events);
       bytes += chunk.size() * 8;
+      feed.push(*source, chunk);
       if (options.progress && total > 0 && ++count % 256 == 0)
         options.progress(std::min(1.0, static_cast<double>(bytes) / total));
     }
-    if (source->broke_off()) pipeline.broke_off();
-    pipeline.finish(events);
+    feed.finish(*source);
+    for (ZoneShard* side : sides) side->finish(events.maker());
     events.end();
     const uint64_t missing_words = pipeline.loss_view().missing_words();
     account.markers += pipeline.markers();
@@ -251,30 +223,6 @@ bool is_device_log(const std::string& path) {
 }
 
 namespace {
-
-// Receives every batch before the report does.
-class PairedListener : public Listener {
- public:
-  PairedListener(ZonePairs& pairs, Listener& listener) : pairs_(pairs), listener_(listener) {}
-  // The batches come from a log: which of two processors of one name a row belongs to is a guess.
-  void twins_are_guessed() { guessed_ = true; }
-  void device(const Device& d) override { listener_.device(d); }
-  void events(const LaneEvents& batch) override {
-    LaneEvents one = batch;
-    if (guessed_) one.lane.twin = 0;
-    pairs_.events(one);
-    listener_.events(batch);
-  }
-  void meta(const Launch& launch, const Lane& lane, const Event& e, std::string_view text) override {
-    listener_.meta(launch, lane, e, text);
-  }
-  void clock(uint32_t chip, const collect::ClockMap& map) override { listener_.clock(chip, map); }
-
- private:
-  ZonePairs& pairs_;
-  Listener& listener_;
-  bool guessed_ = false;
-};
 
 void judge_pairs(ZonePairs& pairs, const std::vector<Zone>& zones, InputAccount& account) {
   pairs.end();
@@ -319,9 +267,9 @@ InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, 
   PairedListener paired(pairs, listener);
   if (!chunks.empty()) {
     EventFormat format(options, zones, paired, delivered, account);
-    read_chunks(options, chunks, format, account);
+    read_chunks(options, chunks, format, paired, account);
     for (const shm::LossRecord& r : account.losses)
-      pairs.lost({r.device, format.lane_of(r), r.from_cycles, r.to_cycles});
+      pairs.lost({r.device, format.maker().lane_of(r), r.from_cycles, r.to_cycles});
   }
   // A log beside a capture brings the chips that the collector could not reach.
   const std::set<uint32_t> captured = delivered;

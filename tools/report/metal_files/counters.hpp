@@ -26,6 +26,7 @@ class Counters : public Listener {
   Counters();
   void device(const Device& device) override;
   void events(const LaneEvents&) override {}
+  bool wants_all_events() const override { return false; }
   void meta(const Launch& launch, const Lane& lane, const Event& event, std::string_view text) override;
 
   // Makes metrics of the counters of `op`. Returns DeviceOp::counters. Programs must come in order of their

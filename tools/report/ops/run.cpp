@@ -182,6 +182,10 @@ class Fan : public Listener {
   void events(const LaneEvents& batch) override {
     for (Listener* ear : ears_) ear->events(batch);
   }
+  bool wants_all_events() const override {
+    return std::any_of(ears_.begin(), ears_.end(),
+                       [](const Listener* ear) { return ear->wants_all_events(); });
+  }
   void meta(const Launch& l, const Lane& lane, const Event& e, std::string_view text) override {
     for (Listener* ear : ears_) ear->meta(l, lane, e, text);
   }

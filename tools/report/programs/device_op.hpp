@@ -19,19 +19,6 @@
 
 namespace ttc::report {
 
-// A range from the earliest of what was added to the latest.
-struct Range {
-  uint64_t begin = std::numeric_limits<uint64_t>::max();
-  uint64_t end = 0;
-  bool has_begin() const { return begin != std::numeric_limits<uint64_t>::max(); }
-  bool whole() const { return has_begin() && end >= begin && end != 0; }
-  uint64_t cycles() const { return whole() ? end - begin : 0; }
-  void add(const Range& other) {
-    if (other.begin < begin) begin = other.begin;
-    if (other.end > end) end = other.end;
-  }
-};
-
 // Nanoseconds as tt-metal's C++ reports round them. `mhz` must not be 0.
 inline uint64_t to_ns(uint64_t cycles, uint32_t mhz) {
   return (cycles * 1000 + mhz / 2) / mhz;

@@ -15,50 +15,6 @@ uint8_t bit_of(const Lane& lane) {
 }
 }  // namespace
 
-// One batch's part for one processor.
-struct OpBuilder::Piece {
-  Range firmware, kernel, starts, seen;  // seen: any marker of a *-KERNEL zone
-  uint32_t firmware_starts = 0, start_count = 0;
-  bool has_firmware = false;
-  uint64_t wait_front = 0, reserve_back = 0;
-  Range span;  // of everything, to distinguish executions
-
-  bool empty() const { return !has_firmware && start_count == 0 && !seen.whole(); }
-
-  // False when the marker begins the next execution: the piece has to be folded first.
-  bool add(const Event& e) {
-    const bool start = e.type == MarkerType::zone_start, stop = e.type == MarkerType::zone_end;
-    switch (e.zone_class) {
-      case ZoneClass::firmware:
-        if (start && firmware_starts > 0) return false;
-        has_firmware = true;
-        firmware_starts += start;
-        if (start) firmware.begin = std::min(firmware.begin, e.time);
-        if (stop) firmware.end = std::max(firmware.end, e.time);
-        break;
-      case ZoneClass::kernel:
-        if (start) {
-          kernel.begin = std::min(kernel.begin, e.time);
-          starts.add({e.time, e.time});
-          ++start_count;
-        }
-        if (stop) kernel.end = std::max(kernel.end, e.time);
-        if (start || stop) seen.add({e.time, e.time});
-        break;
-      case ZoneClass::wait_front:
-        if (e.type == MarkerType::zone_total) wait_front += e.data;
-        return true;
-      case ZoneClass::reserve_back:
-        if (e.type == MarkerType::zone_total) reserve_back += e.data;
-        return true;
-      default:
-        return true;
-    }
-    span.add({e.time, e.time});
-    return true;
-  }
-};
-
 Program& OpBuilder::open(const Launch& launch) {
   const auto [it, fresh] = open_.try_emplace(launch);
   if (!fresh) return it->second;
@@ -70,7 +26,7 @@ Program& OpBuilder::open(const Launch& launch) {
   return it->second;  // of a node-based map: stays while others go
 }
 
-void OpBuilder::fold(const LaneEvents& batch, const Piece& p) {
+void OpBuilder::fold(const LaneEvents& batch, const LanePiece& p) {
   const Lane& lane = batch.lane;
   Program& program = open(batch.launch);
   const size_t before = program.bytes();
@@ -89,7 +45,7 @@ void OpBuilder::fold(const LaneEvents& batch, const Piece& p) {
   bytes_ += program.bytes() - before;
 }
 
-void OpBuilder::fold_times(Execution& execution, const Lane& lane, const Piece& p) {
+void OpBuilder::fold_times(Execution& execution, const Lane& lane, const LanePiece& p) {
   DeviceOp& op = execution.op;
   CoreTime& core = execution.core(lane.x, lane.y);
   const uint8_t bit = bit_of(lane);
@@ -116,29 +72,18 @@ void OpBuilder::fold_times(Execution& execution, const Lane& lane, const Piece& 
 }
 
 void OpBuilder::events(const LaneEvents& batch) {
-  Piece piece;
-  bool dispatches = false;
-  for (const Event& e : batch.events) {
-    dispatches |= e.zone_class == ZoneClass::dispatch || e.zone_class == ZoneClass::go_signal;
-    if (batch.launch.host_id == 0) continue;
-    if (!piece.add(e)) {
-      fold(batch, piece);
-      piece = {};
-      piece.add(e);
-    }
-  }
   if (batch.launch.host_id == 0)
-    without_id_ += batch.events.size();
-  else if (!piece.empty() || piece.wait_front || piece.reserve_back)
-    fold(batch, piece);
-  if (dispatches) dispatch(batch);
+    without_id_ += batch.events.size() + batch.left_out;
+  else
+    for (const LanePiece& piece : batch.pieces) fold(batch, piece);
+  if (batch.dispatches) dispatch(batch);
 }
 
 // The START of a dispatch core's zone carries the launch of the workers as its own; END belongs to what
 // began.
 void OpBuilder::dispatch(const LaneEvents& batch) {
   for (const Event& e : batch.events) {
-    if (e.zone_class != ZoneClass::dispatch && e.zone_class != ZoneClass::go_signal) continue;
+    if (!is_dispatch(e.zone_class)) continue;
     Launch& served = serving_[lane_key(batch.launch.chip, batch.lane)];
     if (e.type == MarkerType::zone_start) served = batch.launch;
     if (served.host_id == 0) continue;

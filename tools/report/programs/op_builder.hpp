@@ -24,12 +24,12 @@ class OpBuilder : public Listener {
 
   // Throws std::runtime_error, as Spill does.
   void events(const LaneEvents& batch) override;
+  bool wants_all_events() const override { return false; }
   void end();  // hands over all programs
 
   uint64_t without_id() const { return without_id_; }  // markers of no program (host id 0)
 
  private:
-  struct Piece;
   struct Hash {
     size_t operator()(const Launch& l) const {
       uint64_t h = l.host_id * 0x9e3779b97f4a7c15ull;
@@ -39,8 +39,8 @@ class OpBuilder : public Listener {
     }
   };
   Program& open(const Launch& launch);
-  void fold(const LaneEvents& batch, const Piece& piece);
-  static void fold_times(Execution& execution, const Lane& lane, const Piece& piece);
+  void fold(const LaneEvents& batch, const LanePiece& piece);
+  static void fold_times(Execution& execution, const Lane& lane, const LanePiece& piece);
   void dispatch(const LaneEvents& batch);
   void put_aside_oldest();
   void close(Execution& execution);

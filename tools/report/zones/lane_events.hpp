@@ -9,9 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "firmware_markers/decoder.hpp"
 #include "tools/device_log/device_log_reader.hpp"
-#include "tools/report/zones/zone_class.hpp"
+#include "tools/report/zones/lane_piece.hpp"
 #include "ttcollect/clock_map.hpp"
 
 namespace ttc::report {
@@ -20,15 +19,6 @@ using tools::LogRisc;
 inline constexpr size_t kRiscs = 7;  // LogRisc, aggregate last
 inline constexpr const char* kRiscNames[kRiscs] = {"BRISC",   "NCRISC", "TRISC_0",        "TRISC_1",
                                                    "TRISC_2", "ERISC",  "TENSIX_RISC_AGG"};
-
-struct Event {
-  uint64_t time;  // cycles of the tile's wall clock
-  uint64_t data;  // of totals and data markers
-  uint32_t zone;  // index into Zones
-  uint16_t id;    // hash of the zone, or a fixed id
-  markers::MarkerType type;
-  ZoneClass zone_class;
-};
 
 // The place where a marker comes from, and what it belongs to. Absent trace ids are -1.
 struct Launch {
@@ -63,7 +53,10 @@ struct LaneEvents {
   Launch launch;
   Lane lane;
   std::span<const Event> events;
-  uint64_t seen_ns = 0;  // as FrameEvents has it
+  uint64_t seen_ns = 0;                    // as FrameEvents has it
+  std::span<const LanePiece> pieces = {};  // of all markers, in order; none under host id 0
+  uint32_t left_out = 0;                   // markers that are not among `events`, as no listener wants them
+  bool dispatches = false;                 // markers of dispatch zones are among them
 };
 
 // A zone's name with its source; index 0 is the nameless one.
@@ -88,6 +81,8 @@ class Listener {
   virtual ~Listener() = default;
   virtual void device(const Device&) {}
   virtual void events(const LaneEvents& batch) = 0;
+  // False: pieces and the markers of dispatch zones do.
+  virtual bool wants_all_events() const { return true; }
   // A marker with meta data (compact JSON, commas as they are), beside its place in a batch.
   virtual void meta(const Launch&, const Lane&, const Event&, std::string_view) {}
   // The clock model of a chip, as far as it is known; only captures and live sources have one.

@@ -18,6 +18,10 @@ enum class ZoneClass : uint8_t {
   none,  // the marker has no name
 };
 
+inline bool is_dispatch(ZoneClass zone_class) {
+  return zone_class == ZoneClass::dispatch || zone_class == ZoneClass::go_signal;
+}
+
 inline ZoneClass class_of(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   if (name.empty()) return ZoneClass::none;

@@ -3,31 +3,8 @@
 #include <algorithm>
 
 namespace ttc::report {
-namespace {
 
-using markers::MarkerType;
-
-// The start of a dispatch core's zone carries the program of the workers, its end need not.
-bool same_program(ZoneClass zone_class, const Launch& a, const Launch& b) {
-  if (zone_class != ZoneClass::firmware && zone_class != ZoneClass::kernel) return true;
-  const bool counters = a.trace_counter < 0 || b.trace_counter < 0 || a.trace_counter == b.trace_counter;
-  return a.host_id == b.host_id && counters;
-}
-
-}  // namespace
-
-ZonePairs::LaneState& ZonePairs::state(uint32_t chip, const Lane& lane) {
-  const uint64_t key = lane_key(chip, lane);
-  if (last_ && key == last_key_) return *last_;
-  LaneState& s = lanes_[key];
-  s.chip = chip;
-  s.lane = lane;
-  last_key_ = key;
-  last_ = &s;
-  return s;
-}
-
-void ZonePairs::inside(const Unpaired& unpaired) {
+void ZonePairs::found(const Unpaired& unpaired) {
   if (inside_.size() == most_) explain();
   if (inside_.size() == most_)
     ++beyond_;
@@ -35,69 +12,15 @@ void ZonePairs::inside(const Unpaired& unpaired) {
     inside_.push_back(unpaired);
 }
 
-void ZonePairs::start(LaneState& s, const Launch& launch, const Event& e) {
-  // A push in the middle of a launch repeats the markers at the front of the buffer.
-  for (const Open& o : s.open)
-    if (o.id == e.id && o.begin == e.time) return;
-  if (e.zone_class == ZoneClass::firmware) {
-    s.twins = s.twins || (s.firmware_start && s.lane.risc == LogRisc::erisc && s.firmware_id != e.id);
-    s.firmware_id = e.id;
-    std::erase_if(s.open, [&](const Open& o) {
-      if (o.begin > e.time) return false;  // a dispatch zone of this launch, which is handed over early
-      if (s.twins && o.id != e.id) return false;
-      inside({s.chip, s.lane, true, o.zone, o.begin, e.time});
-      return true;
-    });
-    at_edges_ += s.suspects.size();  // of a launch that had begun before the recording
-    s.suspects.clear();
-    s.firmware_start = s.firmware = true;
-    s.since = e.time;
-  }
-  s.any_start = true;
-  s.open.push_back({e.id, e.zone_class, e.zone, e.time, launch});
-}
-
-void ZonePairs::stop(LaneState& s, const Launch& launch, const Event& e) {
-  const bool firmware = e.zone_class == ZoneClass::firmware;
-  // The one lane of a core in trace-only mode takes a kernel's start and end from different processors.
-  const bool by_class = s.lane.risc == LogRisc::aggregate && (firmware || e.zone_class == ZoneClass::kernel);
-  const auto at = std::find_if(s.open.rbegin(), s.open.rend(), [&](const Open& o) {
-    return by_class ? o.zone_class == e.zone_class : o.id == e.id;
-  });
-  if (at != s.open.rend() && at->begin <= e.time && same_program(e.zone_class, at->launch, launch)) {
-    s.open.erase(std::next(at).base());
-  } else {
-    const Unpaired missing{s.chip, s.lane, false, e.zone, s.since, e.time};
-    if (s.firmware_start || (s.any_start && !s.firmware && !firmware && s.suspects.size() >= most_))
-      inside(missing);
-    else if (s.any_start && !s.firmware && !firmware)
-      s.suspects.push_back(missing);
-    else
-      ++at_edges_;
-  }
-  if (firmware) {
-    s.firmware = true;
-    s.firmware_end = std::max(s.firmware_end, e.time);
-    at_edges_ += s.suspects.size();
-    s.suspects.clear();
-  }
-  if (s.open.empty()) s.since = std::max(s.since, e.time);
-}
-
 void ZonePairs::events(const LaneEvents& batch) {
-  LaneState* s = nullptr;
-  for (const Event& e : batch.events) {
-    if (e.type != MarkerType::zone_start && e.type != MarkerType::zone_end) continue;
-    if (!s) s = &state(batch.launch.chip, batch.lane);
-    if (e.type == MarkerType::zone_start)
-      start(*s, batch.launch, e);
-    else
-      stop(*s, batch.launch, e);
-  }
+  lanes_.events(batch, found_);
+  for (const Unpaired& unpaired : found_) found(unpaired);
+  found_.clear();
 }
 
 void ZonePairs::lost(const LostInterval& interval) {
   losses_[lane_key(interval.chip, interval.lane)].emplace_back(interval.from, interval.to);
+  explained_ = 0;
 }
 
 // Intervals of a lane in order and apart from each other.
@@ -115,6 +38,7 @@ void ZonePairs::join_losses() {
 }
 
 void ZonePairs::explain() {
+  if (explained_ == inside_.size()) return;
   join_losses();
   const size_t before = inside_.size();
   std::erase_if(inside_, [&](const Unpaired& u) {
@@ -125,24 +49,21 @@ void ZonePairs::explain() {
     return at != of->second.end() && at->first < u.to;
   });
   beside_losses_ += before - inside_.size();
+  explained_ = inside_.size();
 }
 
 void ZonePairs::end() {
-  for (auto& [key, s] : lanes_) {
-    for (const Open& o : s.open) {
-      if (!s.twins && o.zone_class != ZoneClass::firmware && o.begin < s.firmware_end)
-        inside({s.chip, s.lane, true, o.zone, o.begin, s.firmware_end});
-      else
-        ++at_edges_;
-    }
-    for (const Unpaired& u : s.suspects) inside(u);
-    s.open.clear();
-    s.suspects.clear();
-  }
+  lanes_.end(found_);
+  const auto by_time = [](const Unpaired& a, const Unpaired& b) {
+    return std::tuple(a.to, lane_key(a.chip, a.lane), a.from, a.zone, a.start) <
+           std::tuple(b.to, lane_key(b.chip, b.lane), b.from, b.zone, b.start);
+  };
+  // Of what is beyond the limit only the number is known: it must not depend on the order of lanes.
+  std::sort(found_.begin(), found_.end(), by_time);
+  for (const Unpaired& unpaired : found_) found(unpaired);
+  found_.clear();
   explain();
-  std::sort(inside_.begin(), inside_.end(), [](const Unpaired& a, const Unpaired& b) {
-    return std::pair(a.to, lane_key(a.chip, a.lane)) < std::pair(b.to, lane_key(b.chip, b.lane));
-  });
+  std::sort(inside_.begin(), inside_.end(), by_time);
 }
 
 }  // namespace ttc::report

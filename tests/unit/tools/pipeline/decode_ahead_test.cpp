@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/frames.hpp"
+#include "tests/support/launch_chunks.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "ttcollect/clock_segment.hpp"
 
@@ -18,7 +18,6 @@ namespace {
 using collect::kHostTicksPerNs;
 using markers::Marker;
 using markers::MarkerType;
-using shm::ChunkHeader;
 using shm::ChunkKind;
 using WordChunk = std::vector<uint64_t>;
 
@@ -64,27 +63,11 @@ class WrittenCalls : public Format {
   Order order_;
 };
 
-constexpr uint64_t kSession = 7;
-constexpr uint32_t kGeneration = 4;
 constexpr uint64_t kLaunchCycles = 1000;
-
-WordChunk chunk_of(ChunkKind kind, const void* body, size_t bytes, ChunkHeader h = {}) {
-  h.kind = kind;
-  h.session = kSession;
-  h.bytes = static_cast<uint32_t>(sizeof h + bytes);
-  WordChunk chunk((h.bytes + 7) / 8);
-  std::memcpy(chunk.data(), &h, sizeof h);
-  std::memcpy(reinterpret_cast<char*>(chunk.data()) + sizeof h, body, bytes);
-  EXPECT_EQ(shm::check_chunk(chunk), "");
-  return chunk;
-}
-WordChunk chunk_of(ChunkKind kind, const std::string& text) {
-  return chunk_of(kind, text.data(), text.size());
-}
 
 // A core's launches from `launch` on. Firmware that keeps words in L1 has those at its begin a second time.
 WordChunk words_of_core(uint8_t core, uint32_t launch, uint32_t launches, device::Mode mode) {
-  const device::Format& format = markers::layout_by_generation(kGeneration)->format;
+  const device::Format& format = markers::layout_by_generation(test::kLaunchGeneration)->format;
   test::Words words;
   for (uint32_t i = 0; i < launches; ++i) {
     const uint64_t t = kLaunchCycles * (launch + i);
@@ -92,18 +75,7 @@ WordChunk words_of_core(uint8_t core, uint32_t launch, uint32_t launches, device
                                                 {101 + i % 3, t + 100, t + 800});
     words.insert(words.end(), frame.begin(), frame.end());
   }
-  ChunkHeader h;
-  h.core_x = static_cast<uint8_t>(1 + core), h.core_y = 2, h.flat_id = core;
-  h.generation = kGeneration;
-  h.firmware_mode = static_cast<uint8_t>(mode);
-  h.read_time_ns = kLaunchCycles * (launch + launches) + 2'000'000'000;
-  h.span_count = 1;
-  shm::SpanEntry span;
-  span.word_count = static_cast<uint32_t>(words.size());
-  span.data_offset = sizeof h + sizeof span;
-  std::string body(reinterpret_cast<const char*>(&span), sizeof span);
-  body.append(reinterpret_cast<const char*>(words.data()), words.size() * 4);
-  return chunk_of(ChunkKind::device_words, body.data(), body.size(), h);
+  return test::lane_chunk(core, 0, words, mode, kLaunchCycles * (launch + launches) + 2'000'000'000);
 }
 
 // A cycle is a nanosecond. Final from cycle `from` to `to`.
@@ -117,30 +89,30 @@ WordChunk clock_of(uint64_t from, uint64_t to) {
   s.flags = collect::kFinalSegment;
   std::string body(reinterpret_cast<const char*>(&head), sizeof head);
   body.append(reinterpret_cast<const char*>(&s), sizeof s);
-  return chunk_of(ChunkKind::clock, body.data(), body.size());
+  return test::chunk_of(ChunkKind::clock, body.data(), body.size());
 }
 
 // The same for the same seed: mostly words, and what changes names and clocks in between.
 std::vector<WordChunk> random_chunks(uint64_t seed) {
   std::mt19937_64 dice(seed);
   const auto mode = seed % 3 == 0 ? device::Mode::accumulate : device::Mode::normal;
-  std::vector<WordChunk> all{
-      chunk_of(ChunkKind::session, R"({"device":"emu:0","chip":3,"arch":"wormhole_b0","aiclk_mhz":1000})")};
+  std::vector<WordChunk> all{test::chunk_of(
+      ChunkKind::session, R"({"device":"emu:0","chip":3,"arch":"wormhole_b0","aiclk_mhz":1000})")};
   uint32_t launch[4] = {1, 1, 1, 1};
   uint64_t clocked = 1;
   for (int i = 0; i < 400; ++i) {
     const uint64_t kind = dice() % 30;
     const auto core = static_cast<uint8_t>(dice() % 4);
     if (kind == 0) {
-      all.push_back(chunk_of(ChunkKind::names, "Z" + std::to_string(i) + ",a.cpp,1,KERNEL_PROFILER\n"));
+      all.push_back(test::chunk_of(ChunkKind::names, "Z" + std::to_string(i) + ",a.cpp,1,KERNEL_PROFILER\n"));
     } else if (kind == 1) {
       shm::TelemetryRecord record{};
       record.host_ns = dice();
-      all.push_back(chunk_of(ChunkKind::telemetry, &record, sizeof record));
+      all.push_back(test::chunk_of(ChunkKind::telemetry, &record, sizeof record));
     } else if (kind == 2) {
       shm::LossRecord record;
       record.id = static_cast<uint64_t>(i) + 1, record.from_cycles = dice() % 1000;
-      all.push_back(chunk_of(ChunkKind::loss, &record, sizeof record));
+      all.push_back(test::chunk_of(ChunkKind::loss, &record, sizeof record));
     } else if (kind == 3) {
       const uint64_t until = kLaunchCycles * (*std::max_element(launch, launch + 4) + 1);
       if (until > clocked) all.push_back(clock_of(clocked, until));

@@ -1,17 +1,18 @@
-#include "tools/ttexport/lane_shards.hpp"
+#include "tools/feed/lane_shards.hpp"
 
-#include <string_view>
 #include <utility>
 
 namespace ttc::tools {
 
-LaneShards::LaneShards(Workers& workers, const MakePipeline& make_pipeline, const MakeFormat& make_format,
-                       Pipeline& main, Format& format, Output& out)
-    : workers_(workers), main_(main), format_(format), out_(out) {
+using shm::ChunkKind;
+
+LaneShards::LaneShards(Workers& workers, const MakePipeline& make_pipeline, const MakeSide& make_side,
+                       Pipeline& main, Format& format)
+    : workers_(workers), main_(main), format_(format) {
   for (size_t i = 0; i < workers.threads() * kShardsAThread; ++i) {
     auto shard = std::make_unique<Shard>();
     shard->pipeline = make_pipeline();
-    shard->format = make_format(shard->rows);
+    shard->side = make_side();
     shards_.push_back(std::move(shard));
   }
 }
@@ -20,19 +21,17 @@ LaneShards::~LaneShards() {
   workers_.forget_all();
 }
 
+void LaneShards::lost_beginning() {
+  if (!std::exchange(beginning_lost_, true)) order_.push_back({nullptr, {}});
+}
+
 void LaneShards::push(std::vector<uint64_t>& chunk) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
-  using shm::ChunkKind;
-  if (h.kind == ChunkKind::session || h.kind == ChunkKind::names) {
-    settle();
-    for (auto& shard : shards_) {
-      shard->pipeline->push(chunk, *shard->format);
-      shard->pipeline->take_complaint();  // head lines and complaints are the main one's
-      shard->rows.take_rows({});
-    }
+  if (h.kind == ChunkKind::session || h.kind == ChunkKind::names) return push_to_all(chunk);
+  if (h.kind != ChunkKind::device_words) {
+    order_.push_back({nullptr, chunk});
+    return commit_ready();
   }
-  if (h.kind != ChunkKind::device_words) return main_.push(chunk, format_);
-  if (!main_.note_words(chunk)) return;
   Shard& shard = *shards_[(h.core_x * 31u + h.core_y * 7u + h.session) % shards_.size()];
   Batch& batch = filling(shard);
   if (batch.used == batch.items.size()) batch.items.emplace_back();
@@ -40,9 +39,20 @@ void LaneShards::push(std::vector<uint64_t>& chunk) {
   std::swap(item.chunk, chunk);
   item.complaint.clear();
   batch.words += item.chunk.size();
-  order_.push_back(&shard);
+  order_.push_back({&shard, {}});
   if (batch.words >= kBatchWords) hand_over(batch);
   commit_ready();
+}
+
+void LaneShards::push_to_all(std::span<const uint64_t> chunk) {
+  settle();
+  for (auto& shard : shards_) {
+    shard->pipeline->push(chunk, shard->side->format());
+    // Complaints and head lines are the main one's.
+    shard->pipeline->take_complaint();
+    shard->side->take_into(*shard->side->product());
+  }
+  main_.push(chunk, format_);
 }
 
 LaneShards::Batch& LaneShards::filling(Shard& shard) {
@@ -59,16 +69,24 @@ void LaneShards::hand_over(Batch& batch) {
   workers_.submit(batch, &batch.shard.in_order);
 }
 
-// The rows of the chunk that is next in the output.
 void LaneShards::commit_oldest() {
-  Shard& shard = *order_.front();
+  const Next next = std::move(order_.front());
+  order_.pop_front();
+  if (next.shard)
+    commit_words(*next.shard);
+  else if (next.other.empty())
+    main_.lost_beginning();
+  else
+    main_.push(next.other, format_);
+}
+
+void LaneShards::commit_words(Shard& shard) {
   Batch& batch = *shard.batches.front();
   if (!batch.handed_over) hand_over(batch);
   workers_.wait(batch);
-  order_.pop_front();
-  const size_t from = batch.committed ? batch.items[batch.committed - 1].rows_end : 0;
+  const size_t from = batch.committed ? batch.items[batch.committed - 1].made_end : 0;
   const Item& item = batch.items[batch.committed++];
-  out_.append_rows({batch.rows.data() + from, item.rows_end - from});
+  if (main_.note_words(item.chunk)) shard.side->put(*batch.made, from, item.made_end);
   if (!item.complaint.empty()) main_.complain(item.complaint);
   if (batch.committed < batch.used) return;
   batch.used = batch.words = batch.committed = 0;
@@ -80,7 +98,9 @@ void LaneShards::commit_oldest() {
 void LaneShards::commit_ready() {
   const auto ready = [this] {
     if (order_.empty()) return false;
-    const Batch& oldest = *order_.front()->batches.front();
+    const Shard* const shard = order_.front().shard;
+    if (!shard) return true;
+    const Batch& oldest = *shard->batches.front();
     return oldest.handed_over && workers_.done(oldest);
   };
   while (ready()) commit_oldest();
@@ -97,15 +117,16 @@ void LaneShards::finish() {
   for (auto& shard : shards_) main_.absorb(*shard->pipeline);
 }
 
+LaneShards::Batch::Batch(Shard& of) : shard(of), made(of.side->product()) {}
+
 void LaneShards::Batch::run() {
-  Output& to = shard.rows;
   for (size_t i = 0; i < used; ++i) {
     Item& item = items[i];
-    shard.pipeline->push(item.chunk, *shard.format);
-    item.rows_end = to.bytes_in_memory();
+    shard.pipeline->push(item.chunk, shard.side->format());
+    item.made_end = shard.side->made();
     item.complaint = shard.pipeline->take_complaint();
   }
-  rows = to.take_rows(std::move(rows));
+  shard.side->take_into(*made);
 }
 
 }  // namespace ttc::tools

@@ -1,0 +1,31 @@
+// A shard of a format that writes each lane's frames by themselves: its rows lie in memory until they are next in the output.
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tools/feed/lane_shards.hpp"
+
+namespace ttc::tools {
+
+class RowShard : public LaneShards::Side {
+ public:
+  using MakeFormat = std::function<std::unique_ptr<Format>(Output& rows)>;
+  RowShard(const MakeFormat& make_format, Output& out) : format_(make_format(rows_)), out_(out) {}
+
+  std::unique_ptr<LaneShards::Product> product() const override { return std::make_unique<Rows>(); }
+  Format& format() override { return *format_; }
+  size_t made() override { return rows_.bytes_in_memory(); }
+  void take_into(LaneShards::Product& product) override;
+  void put(LaneShards::Product& product, size_t from, size_t to) override;
+
+ private:
+  struct Rows : LaneShards::Product {
+    std::vector<char> bytes;
+  };
+  Output rows_ = Output::in_memory();
+  const std::unique_ptr<Format> format_;
+  Output& out_;
+};
+
+}  // namespace ttc::tools
