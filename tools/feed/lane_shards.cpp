@@ -26,12 +26,20 @@ void LaneShards::lost_beginning() {
 }
 
 void LaneShards::push(std::vector<uint64_t>& chunk) {
-  const shm::ChunkHeader& h = shm::header_of(chunk);
-  if (h.kind == ChunkKind::session || h.kind == ChunkKind::names) return push_to_all(chunk);
-  if (h.kind != ChunkKind::device_words) {
-    order_.push_back({nullptr, chunk});
-    return commit_ready();
+  const ChunkKind kind = shm::header_of(chunk).kind;
+  if (kind == ChunkKind::session || kind == ChunkKind::names) return push_to_all(chunk);
+  if (kind == ChunkKind::device_words) {
+    push_words(chunk);
+  } else {
+    waiting_bytes_ += chunk.size() * sizeof chunk[0];
+    order_.push_back({nullptr, std::exchange(chunk, {})});
+    while (waiting_bytes_ > kMostWaiting) commit_oldest();
   }
+  commit_ready();
+}
+
+void LaneShards::push_words(std::vector<uint64_t>& chunk) {
+  const shm::ChunkHeader& h = shm::header_of(chunk);
   Shard& shard = *shards_[(h.core_x * 31u + h.core_y * 7u + h.session) % shards_.size()];
   Batch& batch = filling(shard);
   if (batch.used == batch.items.size()) batch.items.emplace_back();
@@ -41,7 +49,6 @@ void LaneShards::push(std::vector<uint64_t>& chunk) {
   batch.words += item.chunk.size();
   order_.push_back({&shard, {}});
   if (batch.words >= kBatchWords) hand_over(batch);
-  commit_ready();
 }
 
 void LaneShards::push_to_all(std::span<const uint64_t> chunk) {
@@ -72,12 +79,10 @@ void LaneShards::hand_over(Batch& batch) {
 void LaneShards::commit_oldest() {
   const Next next = std::move(order_.front());
   order_.pop_front();
-  if (next.shard)
-    commit_words(*next.shard);
-  else if (next.other.empty())
-    main_.lost_beginning();
-  else
-    main_.push(next.other, format_);
+  if (next.shard) return commit_words(*next.shard);
+  if (next.other.empty()) return main_.lost_beginning();
+  waiting_bytes_ -= next.other.size() * sizeof next.other[0];
+  main_.push(next.other, format_);
 }
 
 void LaneShards::commit_words(Shard& shard) {

@@ -9,7 +9,8 @@
 //                 anything else: the main pipeline alone, when all before it is in the output
 //   any thread    the oldest batch of a shard that no thread has: its pipeline's push(), and Side::take_into()
 //
-// Memory: kMostBatches of kBatchWords words a shard, and what is made of them. What a thread throws is thrown by a later call.
+// Memory: kMostBatches of kBatchWords words a shard, what is made of them, and kMostWaiting bytes of chunks without words. What a thread throws
+// is thrown by a later call.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -52,6 +53,8 @@ class LaneShards {
   ~LaneShards();
   LaneShards(const LaneShards&) = delete;
   LaneShards& operator=(const LaneShards&) = delete;
+
+  static constexpr size_t kMostWaiting = 1 << 20;  // bytes, and a chunk
 
   // As the pipeline has it: of the chunks that are pushed from now on.
   void lost_beginning();
@@ -98,6 +101,7 @@ class LaneShards {
     std::vector<uint64_t> other;  // empty: the beginning is lost
   };
 
+  void push_words(std::vector<uint64_t>& chunk);
   void push_to_all(std::span<const uint64_t> chunk);
   Batch& filling(Shard& shard);
   void hand_over(Batch& batch);
@@ -110,6 +114,7 @@ class LaneShards {
   Format& format_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::deque<Next> order_;
+  size_t waiting_bytes_ = 0;  // of chunks without words
   bool beginning_lost_ = false;
 };
 
