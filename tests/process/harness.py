@@ -2,6 +2,7 @@
 import atexit
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -59,6 +60,21 @@ def finish(process, limit_s=LIMIT_S):
         process.kill()
         fail(f"{' '.join(process.args)} did not end within {limit_s} s")
     return process.returncode, out, err
+
+
+def await_its_wait(reader):
+    """Returns when the process sleeps, as a reader of a segment does that is not there yet. One that comes so late that its collector has ended
+    takes it for an earlier one's, and waits for another: on a busy host a test hung."""
+    sleep = {"x86_64": "230", "aarch64": "115"}.get(platform.machine())    # clock_nanosleep(2)
+    deadline = time.monotonic() + LIMIT_S
+    while sleep and reader.poll() is None and time.monotonic() < deadline:
+        try:
+            with open(f"/proc/{reader.pid}/syscall") as file:
+                if file.read().split()[0] == sleep:
+                    return
+        except OSError:    # a kernel without it, or the process has just ended
+            return
+        time.sleep(0.001)
 
 
 def next_line(stream):

@@ -81,6 +81,7 @@ def equal():
              start_card(b, "--programs", SECOND, "--truth", truths[1], "--wait-observer",
                         "--arch", "blackhole", "--aiclk", 1350, "--generation", "G3")]
     exporter = h.start("ttexport", "--from", live(a, b), "--wait", "600s", "--follow", "-o", csv)
+    h.await_its_wait(exporter)
     collector = h.start("ttcollect", "--device", "emu:" + a, "--device", "emu:" + b, "--wait", "10min", "--quiet",
                         "--json", "-o", ttc)
     report = json.loads(end_well(collector)[0])
@@ -126,6 +127,7 @@ def own_numbers():
     csv = h.work("joined.csv")
     cards = [start_card(n, "--programs", 300, "--truth", t, "--wait-observer") for n, t in zip((a, b), truths)]
     exporter = h.start("ttexport", "--from", live(a, b), "--wait", "600s", "--follow", "-o", csv)
+    h.await_its_wait(exporter)
     collectors = [h.start("ttcollect", "--device", "emu:" + n, "--wait", "10min", "--quiet") for n in (a, b)]
     for process in collectors + cards:
         end_well(process)

@@ -28,6 +28,7 @@ class RunOf:
         if export is not None:
             self.exporter = h.start("ttexport", "--from", "live:emu-" + self.name, "--wait", "600s", "--follow",
                                     "-o", self.exported, *export)
+            h.await_its_wait(self.exporter)
         self.collector = h.start("ttcollect", "--device", "emu:" + self.name, "--wait", "10min", "--json",
                                  *(("--quiet",) if quiet else ()), *collect)
 

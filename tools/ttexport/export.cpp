@@ -12,9 +12,9 @@
 
 #include "collector/program/json_text.hpp"
 #include "shm/reader.hpp"
+#include "tools/feed/format_feed.hpp"
 #include "tools/formats/losses_beside.hpp"
 #include "tools/metrics/metrics_server.hpp"
-#include "tools/feed/format_feed.hpp"
 #include "tools/pipeline/log_frames.hpp"
 #include "tools/report/input/op_names.hpp"
 #include "tools/ttexport/profiler_records.hpp"
