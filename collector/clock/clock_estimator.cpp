@@ -56,7 +56,8 @@ double ClockEstimator::ns_between(size_t from, size_t to) const {
 
 // --- taking samples in
 
-void ClockEstimator::add(std::span<const ClockRead> all) {
+void ClockEstimator::take_in(std::span<const ClockRead> all) {
+  settle();
   const auto burst = after_stop(after_reset(all));
   if (burst.empty()) return;
   Sample s;
@@ -88,7 +89,7 @@ void ClockEstimator::add(std::span<const ClockRead> all) {
   if (const Run& run = runs_.back(); hz_ == 0 && run.last - run.first >= kFewestOfFrequency)
     hz_ = cycles_of(sample(run.last).best.cycles, sample(run.first).best.cycles) * 1e9 /
           ns_between(run.first, run.last);
-  if (const size_t until = final_until(); until > next_.sample) finalise(until);
+  settle_to_ = final_until();
 }
 
 // What disturbs a sample's window shows within kConfirming samples behind it. As long as its run lasts, how fast the
@@ -127,6 +128,7 @@ void ClockEstimator::reference(const ClockRead& read) {
 
 void ClockEstimator::finish() {
   if (samples_.empty()) return;
+  settle();
   finalise(newest());
 }
 

@@ -45,7 +45,17 @@ class ClockEstimator {
   explicit ClockEstimator(const ClockRules& rules, uint8_t domain = 0, uint32_t first_era = 0);
 
   // A sample: one or several reads made at once, in order. No effect if `burst` is empty.
-  void add(std::span<const ClockRead> burst);
+  void add(std::span<const ClockRead> burst) {
+    take_in(burst);
+    settle();
+  }
+  // The same in two parts, for a caller that has a deadline: segments become final by settle(), which can take milliseconds. The next
+  // take_in() does so, too, if nothing did before.
+  void take_in(std::span<const ClockRead> burst);
+  bool unsettled() const { return settle_to_ > next_.sample; }
+  void settle() {
+    if (unsettled()) finalise(settle_to_);
+  }
   // A marker with this 64-bit time was on the card at `by`.
   void seen(uint64_t cycles, HostTime by);
   // A read of the card's reference timer, which only the crystal moves.
@@ -275,6 +285,7 @@ class ClockEstimator {
   size_t base_ = 0;       // index of samples_.front()
   size_t era_first_ = 0;  // index of the era's first sample
   Position next_;         // where the next final segment begins
+  size_t settle_to_ = 0;  // sample up to which segments can be final
   std::deque<Run> runs_;
   PllGrid grid_;
   ReferenceRate reference_;

@@ -51,12 +51,14 @@ ClockPublisher::ClockPublisher(card::Card& card, ClockSampler& sampler, Publishe
       due_ns_(monotonic_now_ns() + kFirstSampleNs) {}
 
 Access ClockPublisher::poll(uint64_t now_ns) {
+  sampler_.settle();
   if (now_ns < due_ns_) return Access::ok;
   const uint64_t period = sampler_.period_ns();
   due_ns_ += (now_ns - due_ns_) / period * period + period;
-  if (sampler_.sample() == Access::gone) return Access::gone;
+  if (sampler_.read() == Access::gone) return Access::gone;
   if (const std::string domains = sampler_.take_domains(); !domains.empty())
     segment_.add_standing(shm::ChunkKind::clock_domains, domains);
+  if (const auto later = maker_.take()) write_table(std::exchange(begun_, {}), *later);
   publish_telemetry(now_ns);
   take_final();
   if (!domains_.front().recent.empty()) bound_ = domains_.front().recent.back().bound;
@@ -66,7 +68,11 @@ Access ClockPublisher::poll(uint64_t now_ns) {
   }
   if (now_ns >= table_due_ns_) {
     table_due_ns_ = now_ns + kTableNs;
-    publish_table();
+    // The first one is of few samples, and readers wait for it.
+    if (!std::exchange(table_published_, true))
+      publish_table();
+    else if (maker_.idle())
+      begin_table();
     count();
   }
   return Access::ok;
@@ -92,20 +98,43 @@ void ClockPublisher::publish_fresh() {
   }
 }
 
+ClockPublisher::TablePart ClockPublisher::table_part(size_t domain) const {
+  return {sampler_.head(domain), domains_[domain].recent};
+}
+
+void ClockPublisher::begin_table() {
+  std::vector<ClockEstimator> models;
+  for (size_t d = 0; d < domains_.size(); ++d) {
+    begun_.push_back(table_part(d));
+    models.push_back(sampler_.model(d));
+  }
+  maker_.begin(std::move(models));
+}
+
+// Of now, and at once.
+void ClockPublisher::publish_table() {
+  std::vector<TablePart> parts;
+  ProvisionalMaker::Segments later;
+  for (size_t d = 0; d < domains_.size(); ++d) {
+    parts.push_back(table_part(d));
+    later.push_back(sampler_.provisional(d));
+  }
+  write_table(std::move(parts), later);
+}
+
 // Every domain's head, recent and provisional segments, each body behind its length in bytes
 // (live_clock.hpp).
-void ClockPublisher::publish_table() {
+void ClockPublisher::write_table(std::vector<TablePart> parts, const ProvisionalMaker::Segments& later) {
   std::vector<std::byte> table;
   const size_t room =
-      (shm::ClockTableWriter::capacity() / domains_.size() * 8 - sizeof(uint64_t) - sizeof(ClockHead)) /
+      (shm::ClockTableWriter::capacity() / parts.size() * 8 - sizeof(uint64_t) - sizeof(ClockHead)) /
       sizeof(ClockSegment);
-  for (size_t d = 0; d < domains_.size(); ++d) {
-    std::vector<ClockSegment> segments = domains_[d].recent;
-    const std::vector<ClockSegment> later = sampler_.provisional(d);
-    segments.insert(segments.end(), later.begin(), later.end());
+  for (size_t d = 0; d < parts.size(); ++d) {
+    std::vector<ClockSegment>& segments = parts[d].segments;
+    segments.insert(segments.end(), later[d].begin(), later[d].end());
     if (segments.size() > room)
       segments.erase(segments.begin(), segments.end() - static_cast<ptrdiff_t>(room));
-    const std::vector<std::byte> body = body_of(sampler_.head(d), segments);
+    const std::vector<std::byte> body = body_of(parts[d].head, segments);
     const uint64_t length = body.size();
     if (table.size() + sizeof length + length > shm::ClockTableWriter::capacity() * 8) break;
     append(table, &length, sizeof length);

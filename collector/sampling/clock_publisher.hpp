@@ -1,12 +1,13 @@
 // When a card's clock is sampled during a run, and how readers learn of it: `clock` chunks with final
 // segments twice a second, the live table with everything sixteen times a second, clock domains in the standing area,
-// telemetry ten times a second. The device thread's.
+// telemetry ten times a second. The device thread's; another thread makes the provisional segments of the table.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "collector/publish/publisher.hpp"
 #include "collector/sampling/clock_sampler.hpp"
+#include "collector/sampling/provisional_maker.hpp"
 #include "collector/sampling/visibility.hpp"
 
 namespace ttc::collect {
@@ -24,7 +25,9 @@ class ClockPublisher {
   }
 
   uint64_t next_due_ns() const { return due_ns_; }  // CLOCK_MONOTONIC
-  // Samples and publishes what is due.
+  // The next poll() can take some milliseconds, as segments become final. The cores should be polled before it.
+  bool unsettled() const { return sampler_.unsettled(); }
+  // Samples and publishes what is due. What a sample makes final becomes so with the next call.
   card::Access poll(uint64_t now_ns);
   // A few samples more, so that markers up to now get conditional bounds, and everything as final segments.
   // Waits for a dozen periods when the card answers and there is time; of one that is about to go away it takes
@@ -39,6 +42,13 @@ class ClockPublisher {
   void take_final();
   void publish_fresh();
   void publish_table();
+  void begin_table();
+  struct TablePart {
+    ClockHead head;
+    std::vector<ClockSegment> segments;
+  };
+  TablePart table_part(size_t domain) const;
+  void write_table(std::vector<TablePart> parts, const ProvisionalMaker::Segments& later);
   void publish_telemetry(uint64_t now_ns);
   // What reading the card takes, and how full its logs became.
   void add_own_load(shm::TelemetryRecord& record);
@@ -53,6 +63,9 @@ class ClockPublisher {
     std::vector<ClockSegment> recent;  // final, for the live table
   };
   std::vector<Segments> domains_;
+  ProvisionalMaker maker_;
+  bool table_published_ = false;
+  std::vector<TablePart> begun_;  // of the table whose provisional segments are being made
   Visibility visibility_;
   uint64_t due_ns_ = 0, telemetry_due_ns_ = 0, table_due_ns_ = 0, chunk_due_ns_ = 0;
   uint64_t bound_ = kNoBound;

@@ -173,7 +173,7 @@ Access ClockSampler::sample(Domain& domain) {
     else
       widths_[width_at_++ % kWidthsKept] = tight;
   }
-  domain.estimator.add(burst_);
+  domain.estimator.take_in(burst_);
   return Access::ok;
 }
 
@@ -282,6 +282,21 @@ ClockHead ClockSampler::head(size_t number) const {
 }
 
 Access ClockSampler::sample() {
+  const Access result = read();
+  settle();
+  return result;
+}
+
+bool ClockSampler::unsettled() const {
+  return std::any_of(domains_.begin(), domains_.end(),
+                     [](const Domain& d) { return d.estimator.unsettled(); });
+}
+
+void ClockSampler::settle() {
+  for (Domain& d : domains_) d.estimator.settle();
+}
+
+Access ClockSampler::read() {
   host_.anchor();
   const uint64_t now = raw_now_ns();
   if (now - compared_at_ns_ >= kCompareApartNs) {

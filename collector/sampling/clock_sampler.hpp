@@ -46,6 +46,10 @@ class ClockSampler {
   // A sample of every domain, and now and then a sample of a few other tiles: the first round takes a
   // second and a half.
   card::Access sample();
+  // The same in two parts: segments become final by settle(), which can take milliseconds.
+  card::Access read();
+  bool unsettled() const;
+  void settle();
   // The frequency is about to move, or did: samples are dense for a while.
   void expect_motion() { expected_at_ns_ = raw_now_ns(); }
   // A marker of that tile with this 44-bit time was on the card at `raw_ns`.
@@ -59,6 +63,7 @@ class ClockSampler {
   size_t domains() const { return domains_.size(); }
   ClockHead head(size_t domain) const;
   std::vector<ClockSegment> take_final(size_t domain) { return domains_[domain].estimator.take_final(); }
+  const ClockEstimator& model(size_t domain) const { return domains_[domain].estimator; }
   std::vector<ClockSegment> provisional(size_t domain) { return domains_[domain].estimator.provisional(); }
   // Domains and the tiles that are not of domain 0, as JSON; empty before the first round is over and
   // while there is no change since the last call.

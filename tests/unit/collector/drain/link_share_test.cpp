@@ -112,8 +112,8 @@ class LinkShare : public sim::RingReading, public testing::Test {
     options.seen = [this](card::Coord tile, uint64_t time, uint64_t) { delivered_until_[tile.x] = time; };
     auto port = std::make_unique<CoresOfMemory>(now_, *attachment_.layout);
     cores_ = port.get();
-    Publisher publisher(shared_.segment, 0, attachment_.layout->format.generation);
-    drain_ = std::make_unique<Drain>(std::move(port), CardFacts{1000, 8, 1, false}, attachment_, publisher,
+    publisher_ = std::make_unique<Publisher>(shared_.segment, 0, attachment_.layout->format.generation);
+    drain_ = std::make_unique<Drain>(std::move(port), CardFacts{1000, 8, 1, false}, attachment_, *publisher_,
                                      shared_.segment, options);
     for (const uint64_t until = now_ + 200 * kShareMs; now_ < until;) {
       now_ = std::max(now_ + 10'000, drain_->next_due_ns());
@@ -128,6 +128,7 @@ class LinkShare : public sim::RingReading, public testing::Test {
   uint64_t now_ = kShareBeginNs;
   Attachment attachment_;
   CoresOfMemory* cores_ = nullptr;
+  std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<Drain> drain_;
   std::map<uint8_t, uint64_t> delivered_until_;  // device time, by column of the tile
 };
@@ -135,6 +136,20 @@ class LinkShare : public sim::RingReading, public testing::Test {
 TEST_F(LinkShare, without_one_the_drain_reads_all_that_the_link_carries) {
   run(0);
   EXPECT_GT(cores_->lines, 90'000u);
+}
+
+// The clock model's longer work comes behind polls of all cores.
+TEST_F(LinkShare, cores_that_would_be_due_soon_are_polled_ahead) {
+  run(0);
+  const uint64_t busy_interval_ns = DrainOptions().busy_interval_ns;
+  for (int i = 0; i < 1000 && drain_->next_due_ns() >= now_ + busy_interval_ns / 2; ++i) {
+    now_ = std::max(now_ + 10'000, drain_->next_due_ns());
+    ASSERT_EQ(drain_->sweep(now_), card::Access::ok);
+  }
+  const uint64_t at = now_;
+  ASSERT_LT(drain_->next_due_ns(), at + busy_interval_ns / 2) << "none is due soon: the test shows nothing";
+  ASSERT_EQ(drain_->sweep(at, false, DrainOptions().idle_interval_ns), card::Access::ok);
+  EXPECT_GE(drain_->next_due_ns(), at + busy_interval_ns);
 }
 
 // Polls whose deadline is near come on top: at most two lines of a core every half deadline.
