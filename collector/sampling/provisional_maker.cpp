@@ -27,7 +27,7 @@ ProvisionalMaker::~ProvisionalMaker() {
     stop_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 void ProvisionalMaker::begin(std::vector<ClockEstimator> models) {
@@ -36,7 +36,6 @@ void ProvisionalMaker::begin(std::vector<ClockEstimator> models) {
     models_ = std::move(models);
   }
   under_way_ = true;
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();
 }
 

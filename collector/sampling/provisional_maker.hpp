@@ -19,7 +19,8 @@ class ProvisionalMaker {
  public:
   using Segments = std::vector<std::vector<ClockSegment>>;  // by domain
 
-  ProvisionalMaker() = default;
+  // Throws std::system_error where there can be no further thread.
+  ProvisionalMaker() : thread_([this] { work(); }) {}
   ~ProvisionalMaker();
   ProvisionalMaker(const ProvisionalMaker&) = delete;
   ProvisionalMaker& operator=(const ProvisionalMaker&) = delete;
@@ -41,7 +42,7 @@ class ProvisionalMaker {
   std::optional<Segments> made_;
   std::exception_ptr failure_;
   bool stop_ = false;
-  std::thread thread_;  // since the first begin()
+  std::thread thread_;  // last: it uses all of these
 };
 
 }  // namespace ttc::collect
