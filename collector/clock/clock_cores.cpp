@@ -355,7 +355,7 @@ ClockEstimator::CoreCourse ClockEstimator::course_of(const Core& core, size_t fi
   std::vector<size_t> point_of;
   for (size_t i = first; i <= last; ++i) {
     const Sample& s = sample(i);
-    std::vector<ClockRead> reads(s.reads.begin(), s.reads.begin() + static_cast<ptrdiff_t>(s.count));
+    std::vector<ClockRead> reads(s.reads.begin(), s.reads.end());
     std::sort(reads.begin(), reads.end(),
               [](const ClockRead& a, const ClockRead& b) { return a.cycles < b.cycles; });
     for (const ClockRead& r : reads) {

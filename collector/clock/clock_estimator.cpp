@@ -56,21 +56,17 @@ double ClockEstimator::ns_between(size_t from, size_t to) const {
 
 // --- taking samples in
 
-void ClockEstimator::take_in(std::span<const ClockRead> all) {
-  settle();
+void ClockEstimator::add(std::span<const ClockRead> all) {
   const auto burst = after_stop(after_reset(all));
   if (burst.empty()) return;
   Sample s;
-  std::vector<ClockRead> reads(burst.begin(), burst.end());
-  if (reads.size() > kMostReads) {
-    std::nth_element(reads.begin(), reads.begin() + kMostReads, reads.end(),
-                     [](const ClockRead& a, const ClockRead& b) { return width(a) < width(b); });
-    reads.resize(kMostReads);
+  s.reads.assign(burst.begin(), burst.end());
+  const auto tighter = [](const ClockRead& a, const ClockRead& b) { return width(a) < width(b); };
+  if (s.reads.size() > kMostReads) {
+    std::nth_element(s.reads.begin(), s.reads.begin() + kMostReads, s.reads.end(), tighter);
+    s.reads.resize(kMostReads);
   }
-  std::copy(reads.begin(), reads.end(), s.reads.begin());
-  s.count = reads.size();
-  s.best = *std::min_element(reads.begin(), reads.end(),
-                             [](const ClockRead& a, const ClockRead& b) { return width(a) < width(b); });
+  s.best = *std::min_element(s.reads.begin(), s.reads.end(), tighter);
   ++stats_.samples;
   stats_.reads += burst.size();
   if (!samples_.empty() && !belongs_to_era(s.best)) end_era();
@@ -81,15 +77,15 @@ void ClockEstimator::take_in(std::span<const ClockRead> all) {
   widths_.push_back(width_ns);
   if (widths_.size() > kWidthsKept) widths_.pop_front();
   s.usual_ns = usual_width_ns();
-  if (seen_.after != 0 && seen_.cycles < s.best.cycles) s.reads[s.count++] = seen_;
+  if (seen_.after != 0 && seen_.cycles < s.best.cycles) s.reads.push_back(seen_);
   seen_ = {};
   s.not_over_before = not_over_before(s.best);
-  samples_.push_back(s);
+  samples_.push_back(std::move(s));
   test_newest();
   if (const Run& run = runs_.back(); hz_ == 0 && run.last - run.first >= kFewestOfFrequency)
     hz_ = cycles_of(sample(run.last).best.cycles, sample(run.first).best.cycles) * 1e9 /
           ns_between(run.first, run.last);
-  settle_to_ = final_until();
+  if (const size_t until = final_until(); until > next_.sample) finalise(until);
 }
 
 // What disturbs a sample's window shows within kConfirming samples behind it. As long as its run lasts, how fast the
@@ -128,7 +124,6 @@ void ClockEstimator::reference(const ClockRead& read) {
 
 void ClockEstimator::finish() {
   if (samples_.empty()) return;
-  settle();
   finalise(newest());
 }
 
@@ -248,11 +243,11 @@ void ClockEstimator::test_newest() {
 void ClockEstimator::pass(LineFamily& lines, size_t i, size_t origin, double allowed) const {
   const ClockRead& o = sample(origin).best;
   const Sample& s = sample(i);
-  for (size_t r = 0; r < s.count; ++r) {
-    const double x = cycles_of(s.reads[r].cycles, o.cycles);
-    lines.pass_below(x, ns_of(s.reads[r].after, o.before) + allowed);
+  for (const ClockRead& r : s.reads) {
+    const double x = cycles_of(r.cycles, o.cycles);
+    lines.pass_below(x, ns_of(r.after, o.before) + allowed);
     // The counter shows a number until the next one's time.
-    if (s.reads[r].before) lines.pass_above(x + 1, ns_of(s.reads[r].before, o.before) - allowed);
+    if (r.before) lines.pass_above(x + 1, ns_of(r.before, o.before) - allowed);
   }
 }
 

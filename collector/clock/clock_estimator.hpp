@@ -4,7 +4,7 @@
 // Memory is bounded: what is final leaves by take_final(), and only as many samples stay as the next
 // decisions need.
 #pragma once
-#include <array>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -45,17 +45,7 @@ class ClockEstimator {
   explicit ClockEstimator(const ClockRules& rules, uint8_t domain = 0, uint32_t first_era = 0);
 
   // A sample: one or several reads made at once, in order. No effect if `burst` is empty.
-  void add(std::span<const ClockRead> burst) {
-    take_in(burst);
-    settle();
-  }
-  // The same in two parts, for a caller that has a deadline: segments become final by settle(), which can take milliseconds. The next
-  // take_in() does so, too, if nothing did before.
-  void take_in(std::span<const ClockRead> burst);
-  bool unsettled() const { return settle_to_ > next_.sample; }
-  void settle() {
-    if (unsettled()) finalise(settle_to_);
-  }
+  void add(std::span<const ClockRead> burst);
   // A marker with this 64-bit time was on the card at `by`.
   void seen(uint64_t cycles, HostTime by);
   // A read of the card's reference timer, which only the crystal moves.
@@ -98,8 +88,8 @@ class ClockEstimator {
 
  private:
   struct Sample {
-    std::array<ClockRead, kMostReads + 1> reads;  // before == 0: only an upper limit (seen())
-    size_t count = 0;
+    // before == 0: only an upper limit (seen()). Most samples are one read, and perhaps such a limit.
+    boost::container::small_vector<ClockRead, 2> reads;
     ClockRead best;             // the tightest
     HostTime showed_since = 0;  // a later read still showed best.cycles: the counter has stopped; 0: no stop
     // best.cycles + 1 was not reached before, by this read and all of the era's before at the largest frequency.
@@ -285,7 +275,6 @@ class ClockEstimator {
   size_t base_ = 0;       // index of samples_.front()
   size_t era_first_ = 0;  // index of the era's first sample
   Position next_;         // where the next final segment begins
-  size_t settle_to_ = 0;  // sample up to which segments can be final
   std::deque<Run> runs_;
   PllGrid grid_;
   ReferenceRate reference_;

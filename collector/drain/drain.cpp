@@ -101,10 +101,10 @@ Access Drain::poll_and_reschedule(CoreState& core, uint64_t now_ns) {
 }
 
 // The core that has waited longest comes first.
-void Drain::put_due_in_order(uint64_t until_ns, bool all) {
+void Drain::put_due_in_order(uint64_t now_ns, bool all) {
   due_.clear();
   for (CoreState& core : dev_.cores)
-    if (all || core.visits.due_ns <= until_ns) due_.push_back(&core);
+    if (all || core.visits.due_ns <= now_ns) due_.push_back(&core);
   const auto earlier = [](const CoreState* a, const CoreState* b) {
     return a->visits.due_ns < b->visits.due_ns;
   };
@@ -120,7 +120,7 @@ uint64_t Drain::must_ns(const CoreState& core) const {
          std::min(timing::kPollDeadlineNs / 2, kWakeUpNs + longest_sweep_ns_);
 }
 
-Access Drain::sweep(uint64_t now_ns, bool all, uint64_t ahead_ns) {
+Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = reader_.now_ns();
   dev_.last_chance = dev_.ending && all;
   dev_.skipped_words = false;
@@ -129,7 +129,7 @@ Access Drain::sweep(uint64_t now_ns, bool all, uint64_t ahead_ns) {
   if (!dev_.cores.empty()) part(dev_.cores.front()).read_clock(all ? 0 : CorePart::kClockEveryNs);
   Access result = Access::ok;
   bool ethernet_visited = false;
-  put_due_in_order(now_ns + ahead_ns, all);
+  put_due_in_order(now_ns, all);
   for (CoreState* each : due_) {
     CoreState& core = *each;
     const uint64_t here_ns = budget_.limited() ? now_ns + reader_.now_ns() - started : now_ns;

@@ -78,8 +78,7 @@ class Drain {
 
   // Visits every core that is due at `now_ns` (all when `all`), in the order in which they became due. Where the link's share is used
   // up, those are left out whose poll deadline is not near, and the others are polled alone: their words wait. `gone` ends collecting.
-  // `ahead_ns`: cores that would be due within that time are due now, as the caller is about to do something that takes long.
-  card::Access sweep(uint64_t now_ns, bool all = false, uint64_t ahead_ns = 0);
+  card::Access sweep(uint64_t now_ns, bool all = false);
   // When the next core is due.
   uint64_t next_due_ns() const;
 
@@ -120,7 +119,7 @@ class Drain {
 
  private:
   CorePart part(CoreState& core) { return {dev_, reader_, publisher_, core}; }
-  void put_due_in_order(uint64_t until_ns, bool all);
+  void put_due_in_order(uint64_t now_ns, bool all);
   uint64_t must_ns(const CoreState& core) const;
   card::Access poll_and_reschedule(CoreState& core, uint64_t now_ns);
   card::Access check_one_core_now_and_then();

@@ -21,7 +21,9 @@ volatile sig_atomic_t end_asked = 0;
 
 struct Subject {
   Subject(const ChosenDevice& device, const SyncOptions& options)
-      : card(card::open_card(device.spec, options.open)), sampler(card, tensix_tiles(card), options.sampler) {
+      : card(card::open_card(device.spec, options.open)),
+        sampler(card, tensix_tiles(card), options.sampler),
+        models(options.sampler.first_era) {
     result.identity = card.identity();
     result.chip = device.chip;
     if (options.sampler.reference_timer)
@@ -36,9 +38,20 @@ struct Subject {
   }
 
   void take() {
-    for (size_t d = 0; d < sampler.domains(); ++d)
-      for (const ClockSegment& s : sampler.take_final(d))
-        if (d == 0) result.segments.push_back(s);
+    std::vector<ClockInput> inputs;
+    sampler.move_inputs(inputs);
+    models.grow(sampler.domains());
+    models.take(inputs);
+    learn();
+  }
+  void finish() {
+    models.finish();
+    learn();
+  }
+  void learn() {
+    sampler.learn(models.known());
+    const std::vector<ClockSegment> of_first = std::move(models.take_final().front());
+    result.segments.insert(result.segments.end(), of_first.begin(), of_first.end());
   }
   void sample() {
     if (result.vanished) return;
@@ -53,6 +66,7 @@ struct Subject {
 
   card::GuardedCard card;
   ClockSampler sampler;
+  ClockModels models;
   SyncResult result;
   uint64_t reported_at_ns = 0;
 };
@@ -117,8 +131,7 @@ std::vector<SyncResult> sync(const SyncOptions& options) {
   }
   std::vector<SyncResult> results;
   for (const auto& s : subjects) {
-    s->sampler.finish();
-    s->take();
+    s->finish();
     s->result.head = s->sampler.head(0);
     s->result.figures = s->sampler.figures();
     s->result.seconds = static_cast<double>(monotonic_now_ns() - begun) / 1e9;

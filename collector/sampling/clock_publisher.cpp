@@ -16,6 +16,7 @@ namespace {
 using card::Access;
 
 constexpr uint64_t kFirstSampleNs = 5'000'000;  // the drain examines everything first
+constexpr uint64_t kGiveNs = 10'000'000;        // wakes the models' thread
 constexpr uint64_t kTableNs = 62'500'000, kChunkNs = 500'000'000, kTelemetryNs = 100'000'000;
 constexpr size_t kRecentInTable = 1024;  // segments; fewer where the table has no room
 constexpr int kLastSamples = 12;         // so that the last markers lie well within samples
@@ -47,47 +48,54 @@ ClockPublisher::ClockPublisher(card::Card& card, ClockSampler& sampler, Publishe
       sampler_(sampler),
       publisher_(publisher),
       segment_(segment),
+      domains_(1),
+      models_(sampler.first_era()),
       visibility_(std::move(visible)),
       due_ns_(monotonic_now_ns() + kFirstSampleNs) {}
 
 Access ClockPublisher::poll(uint64_t now_ns) {
-  sampler_.settle();
   if (now_ns < due_ns_) return Access::ok;
   const uint64_t period = sampler_.period_ns();
   due_ns_ += (now_ns - due_ns_) / period * period + period;
-  if (sampler_.read() == Access::gone) return Access::gone;
-  if (const std::string domains = sampler_.take_domains(); !domains.empty())
-    segment_.add_standing(shm::ChunkKind::clock_domains, domains);
-  if (const auto later = maker_.take()) write_table(std::exchange(begun_, {}), *later);
+  if (!models_.behind() && sampler_.sample() == Access::gone) return Access::gone;
+  publish_domains();
   publish_telemetry(now_ns);
-  take_final();
-  if (!domains_.front().recent.empty()) bound_ = domains_.front().recent.back().bound;
+  give(now_ns);
+  if (auto made = models_.take()) take(*std::move(made));
   if (now_ns >= chunk_due_ns_) {
     chunk_due_ns_ = now_ns + kChunkNs;
     publish_fresh();
   }
-  if (now_ns >= table_due_ns_) {
-    table_due_ns_ = now_ns + kTableNs;
-    // The first one is of few samples, and readers wait for it.
-    if (!std::exchange(table_published_, true))
-      publish_table();
-    else if (maker_.idle())
-      begin_table();
-    count();
-  }
   return Access::ok;
 }
 
-void ClockPublisher::take_final() {
-  domains_.resize(sampler_.domains());
+void ClockPublisher::publish_domains() {
+  if (const std::string domains = sampler_.take_domains(); !domains.empty())
+    segment_.add_standing(shm::ChunkKind::clock_domains, domains);
+}
+
+void ClockPublisher::give(uint64_t now_ns) {
+  sampler_.move_inputs(inputs_);
+  if (now_ns < give_due_ns_) return;
+  give_due_ns_ = now_ns + kGiveNs;
+  const bool table = now_ns >= table_due_ns_;
+  if (table) table_due_ns_ = now_ns + kTableNs;
+  models_.give(inputs_, sampler_.domains(), table);
+}
+
+void ClockPublisher::take(ModelThread::Made made) {
+  sampler_.learn(std::move(made.known));
+  domains_.resize(made.final.size());
   for (size_t d = 0; d < domains_.size(); ++d) {
     Segments& s = domains_[d];
-    for (const ClockSegment& segment : sampler_.take_final(d)) {
-      s.fresh.push_back(segment);
-      s.recent.push_back(segment);
-    }
+    s.fresh.insert(s.fresh.end(), made.final[d].begin(), made.final[d].end());
+    s.recent.insert(s.recent.end(), made.final[d].begin(), made.final[d].end());
     if (s.recent.size() > kRecentInTable) s.recent.erase(s.recent.begin(), s.recent.end() - kRecentInTable);
   }
+  if (!domains_.front().recent.empty()) bound_ = domains_.front().recent.back().bound;
+  if (!made.provisional) return;
+  write_table(*made.provisional);
+  count();
 }
 
 void ClockPublisher::publish_fresh() {
@@ -98,43 +106,19 @@ void ClockPublisher::publish_fresh() {
   }
 }
 
-ClockPublisher::TablePart ClockPublisher::table_part(size_t domain) const {
-  return {sampler_.head(domain), domains_[domain].recent};
-}
-
-void ClockPublisher::begin_table() {
-  std::vector<ClockEstimator> models;
-  for (size_t d = 0; d < domains_.size(); ++d) {
-    begun_.push_back(table_part(d));
-    models.push_back(sampler_.model(d));
-  }
-  maker_.begin(std::move(models));
-}
-
-// Of now, and at once.
-void ClockPublisher::publish_table() {
-  std::vector<TablePart> parts;
-  ProvisionalMaker::Segments later;
-  for (size_t d = 0; d < domains_.size(); ++d) {
-    parts.push_back(table_part(d));
-    later.push_back(sampler_.provisional(d));
-  }
-  write_table(std::move(parts), later);
-}
-
 // Every domain's head, recent and provisional segments, each body behind its length in bytes
 // (live_clock.hpp).
-void ClockPublisher::write_table(std::vector<TablePart> parts, const ProvisionalMaker::Segments& later) {
+void ClockPublisher::write_table(const ClockModels::Segments& provisional) {
   std::vector<std::byte> table;
   const size_t room =
-      (shm::ClockTableWriter::capacity() / parts.size() * 8 - sizeof(uint64_t) - sizeof(ClockHead)) /
+      (shm::ClockTableWriter::capacity() / domains_.size() * 8 - sizeof(uint64_t) - sizeof(ClockHead)) /
       sizeof(ClockSegment);
-  for (size_t d = 0; d < parts.size(); ++d) {
-    std::vector<ClockSegment>& segments = parts[d].segments;
-    segments.insert(segments.end(), later[d].begin(), later[d].end());
+  for (size_t d = 0; d < domains_.size(); ++d) {
+    std::vector<ClockSegment> segments = domains_[d].recent;
+    segments.insert(segments.end(), provisional[d].begin(), provisional[d].end());
     if (segments.size() > room)
       segments.erase(segments.begin(), segments.end() - static_cast<ptrdiff_t>(room));
-    const std::vector<std::byte> body = body_of(parts[d].head, segments);
+    const std::vector<std::byte> body = body_of(sampler_.head(d), segments);
     const uint64_t length = body.size();
     if (table.size() + sizeof length + length > shm::ClockTableWriter::capacity() * 8) break;
     append(table, &length, sizeof length);
@@ -203,13 +187,13 @@ void ClockPublisher::close(bool card_answers, bool has_time) {
   // A run shorter than the first round over the tiles would have no times but those of one.
   if (!has_time && card_answers) card_answers = sampler_.sample() == Access::ok;
   if (card_answers) sampler_.finish_first_round();
-  if (const std::string domains = sampler_.take_domains(); !domains.empty())
-    segment_.add_standing(shm::ChunkKind::clock_domains, domains);
-  sampler_.finish();
-  take_final();
+  publish_domains();
+  sampler_.move_inputs(inputs_);
+  models_.give(inputs_, sampler_.domains(), false);
+  const uint64_t bound = bound_;  // not that of the last samples
+  take(models_.finish());
+  bound_ = bound;
   publish_fresh();
-  publish_table();
-  count();
 }
 
 }  // namespace ttc::collect

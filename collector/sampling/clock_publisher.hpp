@@ -1,13 +1,13 @@
 // When a card's clock is sampled during a run, and how readers learn of it: `clock` chunks with final
 // segments twice a second, the live table with everything sixteen times a second, clock domains in the standing area,
-// telemetry ten times a second. The device thread's; another thread makes the provisional segments of the table.
+// telemetry ten times a second. The device thread's; the models are on a thread of their own (model_thread.hpp).
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "collector/publish/publisher.hpp"
 #include "collector/sampling/clock_sampler.hpp"
-#include "collector/sampling/provisional_maker.hpp"
+#include "collector/sampling/model_thread.hpp"
 #include "collector/sampling/visibility.hpp"
 
 namespace ttc::collect {
@@ -25,11 +25,9 @@ class ClockPublisher {
   }
 
   uint64_t next_due_ns() const { return due_ns_; }  // CLOCK_MONOTONIC
-  // The next poll() can take some milliseconds, as segments become final. The cores should be polled before it.
-  bool unsettled() const { return sampler_.unsettled(); }
-  // Samples and publishes what is due. What a sample makes final becomes so with the next call.
+  // Samples and publishes what is due.
   card::Access poll(uint64_t now_ns);
-  // A few samples more, so that markers up to now get conditional bounds, and everything as final segments.
+  // A few samples more, so that markers up to now get conditional bounds, and everything as final segments. Once, and last.
   // Waits for a dozen periods when the card answers and there is time; of one that is about to go away it takes
   // one sample, and the tiles that were not compared yet: some milliseconds.
   void close(bool card_answers, bool has_time);
@@ -39,16 +37,11 @@ class ClockPublisher {
   }  // of domain 0's latest final segment before close(); kNoBound: none
 
  private:
-  void take_final();
+  void publish_domains();
+  void give(uint64_t now_ns);
+  void take(ModelThread::Made made);
   void publish_fresh();
-  void publish_table();
-  void begin_table();
-  struct TablePart {
-    ClockHead head;
-    std::vector<ClockSegment> segments;
-  };
-  TablePart table_part(size_t domain) const;
-  void write_table(std::vector<TablePart> parts, const ProvisionalMaker::Segments& later);
+  void write_table(const ClockModels::Segments& provisional);
   void publish_telemetry(uint64_t now_ns);
   // What reading the card takes, and how full its logs became.
   void add_own_load(shm::TelemetryRecord& record);
@@ -62,12 +55,11 @@ class ClockPublisher {
     std::vector<ClockSegment> fresh;   // final, not yet in a chunk
     std::vector<ClockSegment> recent;  // final, for the live table
   };
-  std::vector<Segments> domains_;
-  ProvisionalMaker maker_;
-  bool table_published_ = false;
-  std::vector<TablePart> begun_;  // of the table whose provisional segments are being made
+  std::vector<Segments> domains_;   // that the models know
+  std::vector<ClockInput> inputs_;  // not yet given to the models
+  ModelThread models_;
   Visibility visibility_;
-  uint64_t due_ns_ = 0, telemetry_due_ns_ = 0, table_due_ns_ = 0, chunk_due_ns_ = 0;
+  uint64_t due_ns_ = 0, telemetry_due_ns_ = 0, give_due_ns_ = 0, table_due_ns_ = 0, chunk_due_ns_ = 0;
   uint64_t bound_ = kNoBound;
   uint64_t load_known_ns_ = 0, bytes_known_ = 0;
   uint32_t reported_aiclk_mhz_ = 0;  // a hint only: no bound rests on it

@@ -48,9 +48,14 @@ ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, con
     : card_(card), rate_hz_(options.rate_hz), first_era_(options.first_era) {
   for (const card::Coord tile : tiles) tiles_.push_back({tile});
   tiles_.front().domain = 0;
-  domains_.emplace_back(rules_, uint8_t{0}, tiles.front(), first_era_);
+  open_domain(tiles.front());
   if (options.reference_timer) timer_ = ReferenceTimer::of(card);
   compare_host_clocks();
+}
+
+void ClockSampler::open_domain(card::Coord reference) {
+  domains_.emplace_back().reference = reference;
+  known_.domains.emplace_back().era = first_era_;
 }
 
 unsigned ClockSampler::looks_at_once() const {
@@ -64,9 +69,8 @@ uint64_t ClockSampler::looks_apart_ns() const {
 bool ClockSampler::moving() const {
   const uint64_t now = raw_now_ns();
   if (expected_at_ns_ != 0 && now - expected_at_ns_ < kDenseForNs) return true;
-  return std::any_of(domains_.begin(), domains_.end(), [&](const Domain& d) {
-    const HostTime moved = d.estimator.last_moved();
-    return d.estimator.hz() == 0 || (moved != 0 && now < moved / kHostTicksPerNs + kDenseForNs);
+  return std::any_of(known_.domains.begin(), known_.domains.end(), [&](const ClockModels::Domain& d) {
+    return d.hz == 0 || (d.last_moved != 0 && now < d.last_moved / kHostTicksPerNs + kDenseForNs);
   });
 }
 
@@ -88,7 +92,7 @@ Access ClockSampler::read_timer() {
   round_trips_ += card_.transactions().round_trips - trips_before;
   if (a != Access::ok) return a;
   ++timer_reads_;
-  for (Domain& d : domains_) d.estimator.reference(read);
+  inputs_.push_back({ClockInput::Kind::reference, 0, read});
   return Access::ok;
 }
 
@@ -173,7 +177,9 @@ Access ClockSampler::sample(Domain& domain) {
     else
       widths_[width_at_++ % kWidthsKept] = tight;
   }
-  domain.estimator.take_in(burst_);
+  if (const auto seen = std::exchange(domain.seen, std::nullopt))
+    inputs_.push_back({ClockInput::Kind::seen, number_of(domain), *seen});
+  inputs_.push_back({ClockInput::Kind::read, number_of(domain), burst_.back()});
   return Access::ok;
 }
 
@@ -215,7 +221,7 @@ void ClockSampler::join_domain(TileClock& tile, double least, double most) {
         tile.domain = other.domain;
     if (tile.domain == kNoDomain && domains_.size() < kMostDomains) {
       tile.domain = static_cast<uint8_t>(domains_.size());
-      domains_.emplace_back(rules_, tile.domain, tile.at, first_era_);
+      open_domain(tile.at);
     }
   }
   domains_changed_ = domains_changed_ || tile.domain != before;
@@ -247,7 +253,7 @@ std::string ClockSampler::take_domains() {
 uint64_t ClockSampler::spread_ticks(const Domain& domain) const {
   if (!first_round_over()) return kNoBound;
   double least = 0, most = 0, reference_least = 0, reference_most = 0;
-  const auto number = static_cast<size_t>(&domain - domains_.data());
+  const uint8_t number = number_of(domain);
   for (const TileClock& t : tiles_)
     if (t.sampled && t.at == domain.reference) reference_least = t.least, reference_most = t.most;
   for (const TileClock& t : tiles_) {
@@ -255,7 +261,7 @@ uint64_t ClockSampler::spread_ticks(const Domain& domain) const {
     least = std::min(least, t.least - reference_most);
     most = std::max(most, t.most - reference_least);
   }
-  const double hz = domain.estimator.hz() > 0 ? domain.estimator.hz() : 1e8;
+  const double hz = known_of(domain).hz > 0 ? known_of(domain).hz : 1e8;
   return static_cast<uint64_t>(std::ceil(std::max(-least, most) * 16e9 / hz));
 }
 
@@ -263,13 +269,14 @@ uint64_t ClockSampler::spread_ticks(const Domain& domain) const {
 
 ClockHead ClockSampler::head(size_t number) const {
   const Domain& domain = domains_[number];
+  const ClockModels::Domain& known = known_.domains[number];
   ClockHead h;
   h.domain = static_cast<uint8_t>(number);
   h.reference_x = domain.reference.x;
   h.reference_y = domain.reference.y;
-  h.era = domain.estimator.era();
-  h.violations = static_cast<uint32_t>(domain.estimator.stats().violations);
-  h.dwell_ns = static_cast<uint64_t>(domain.estimator.dwell_ns());
+  h.era = known.era;
+  h.violations = static_cast<uint32_t>(known.stats.violations);
+  h.dwell_ns = static_cast<uint64_t>(known.dwell_ns);
   h.least_step_ppm = rules_.least_step_ppm;
   h.wander_ppb_per_s = rules_.wander_ppb_per_s;
   h.largest_hz = rules_.largest_hz;
@@ -282,21 +289,6 @@ ClockHead ClockSampler::head(size_t number) const {
 }
 
 Access ClockSampler::sample() {
-  const Access result = read();
-  settle();
-  return result;
-}
-
-bool ClockSampler::unsettled() const {
-  return std::any_of(domains_.begin(), domains_.end(),
-                     [](const Domain& d) { return d.estimator.unsettled(); });
-}
-
-void ClockSampler::settle() {
-  for (Domain& d : domains_) d.estimator.settle();
-}
-
-Access ClockSampler::read() {
   host_.anchor();
   const uint64_t now = raw_now_ns();
   if (now - compared_at_ns_ >= kCompareApartNs) {
@@ -320,12 +312,30 @@ Access ClockSampler::read() {
 void ClockSampler::seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns) {
   // The reference's own count is the only one that is exactly the domain's.
   for (Domain& d : domains_) {
-    if (d.reference != tile) continue;
+    const double hz = known_of(d).hz;
+    if (d.reference != tile || d.last_at == 0 || hz == 0) continue;
     const HostTime at = (raw_ns + 1) * kHostTicksPerNs;
-    const uint64_t about = d.estimator.cycles_about(at);
+    const double since_ns = static_cast<double>(static_cast<int64_t>(at - d.last_at)) / kHostTicksPerNs;
+    const uint64_t about = d.last_cycles + static_cast<uint64_t>(std::max(since_ns, 0.0) * hz / 1e9);
     const int64_t behind = markers::clock_difference(about & markers::kClockMask, marker_time);
-    if (about != 0) d.estimator.seen(about - static_cast<uint64_t>(behind), at);
+    const uint64_t cycles = about - static_cast<uint64_t>(behind);
+    if (cycles <= d.last_cycles) continue;  // the last read limits more
+    const double slack_ns = since_ns - static_cast<double>(cycles - d.last_cycles) * 1e9 / hz;
+    if (d.seen && slack_ns >= d.seen_slack_ns) continue;
+    d.seen = ClockRead{0, at, cycles};
+    d.seen_slack_ns = slack_ns;
   }
+}
+
+void ClockSampler::move_inputs(std::vector<ClockInput>& to) {
+  to.insert(to.end(), inputs_.begin(), inputs_.end());
+  inputs_.clear();
+}
+
+void ClockSampler::learn(ClockModels::Known known) {
+  for (size_t d = known.domains.size(); d < domains_.size(); ++d)
+    known.domains.push_back(known_.domains[d]);  // opened since
+  known_ = std::move(known);
 }
 
 ClockSampler::Place ClockSampler::place_of(card::Coord tile) const {
@@ -337,27 +347,23 @@ ClockSampler::Place ClockSampler::place_of(card::Coord tile) const {
 
 uint32_t ClockSampler::next_era() const {
   uint32_t latest = 0;
-  for (const Domain& d : domains_) latest = std::max(latest, d.estimator.era());
+  for (const ClockModels::Domain& d : known_.domains) latest = std::max(latest, d.era);
   return latest + 1;
 }
 
-void ClockSampler::finish() {
-  for (Domain& d : domains_) d.estimator.finish();
-}
-
 ClockSampler::Figures ClockSampler::figures() const {
-  const Domain& d = domains_.front();
+  const ClockModels::Domain& first = known_.domains.front();
   Figures f;
-  f.stats = d.estimator.stats();
+  f.stats = first.stats;
   f.domains = domains_.size();
   f.tiles = tiles_.size();
-  f.hz = d.estimator.hz();
-  f.tile_spread = spread_ticks(d);
+  f.hz = first.hz;
+  f.tile_spread = spread_ticks(domains_.front());
   f.round_trips = round_trips_;
   f.timer_reads = timer_reads_;
-  f.crystal = d.estimator.crystal(raw_now_ns() * kHostTicksPerNs);
+  f.crystal = known_.crystal;
   f.host_steps = host_steps_;
-  f.steps.assign(d.estimator.steps().begin(), d.estimator.steps().end());
+  f.steps = known_.steps;
   f.widths = widths_;
   f.uses_tsc = host_.uses_tsc();
   return f;

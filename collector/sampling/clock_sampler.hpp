@@ -1,5 +1,5 @@
-// Samples the clocks of one card, sorts its tiles into clock domains and keeps a model of each. Runs on the device's
-// thread, between two sweeps, and never waits. clock_publisher.hpp publishes the model.
+// Samples the clocks of one card and sorts its tiles into clock domains. Runs on the device's thread, between two sweeps, and never
+// waits. Reads leave by move_inputs() for the models (collector/clock/clock_models.hpp), and learn() takes in what these know.
 //
 // A whole sample of a tile: live high, then low with host time around it, live high again
 // (tt-isa-documentation WormholeB0/TensixTile/DebugTimestamper.md; the latch is left to device code, except
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/clock/clock_estimator.hpp"
+#include "collector/clock/clock_models.hpp"
 #include "collector/sampling/host_ticks.hpp"
 #include "collector/sampling/reference_timer.hpp"
 #include "driver_iface/card.hpp"
@@ -46,25 +46,20 @@ class ClockSampler {
   // A sample of every domain, and now and then a sample of a few other tiles: the first round takes a
   // second and a half.
   card::Access sample();
-  // The same in two parts: segments become final by settle(), which can take milliseconds.
-  card::Access read();
-  bool unsettled() const;
-  void settle();
+  // What was read since the last call goes to the end of `to`.
+  void move_inputs(std::vector<ClockInput>& to);
+  // Later than what was learnt before, by models that had this sampler's inputs only. The rate of samples follows from it, and head().
+  void learn(ClockModels::Known known);
   // The frequency is about to move, or did: samples are dense for a while.
   void expect_motion() { expected_at_ns_ = raw_now_ns(); }
   // A marker of that tile with this 44-bit time was on the card at `raw_ns`.
   void seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns);
-  // No sample will come: everything becomes final.
-  void finish();
 
-  uint32_t next_era() const;  // above all that were used
+  uint32_t first_era() const { return first_era_; }
+  uint32_t next_era() const;  // above all that were used, once all inputs were learnt of
 
-  // What there is to publish, by domain.
   size_t domains() const { return domains_.size(); }
-  ClockHead head(size_t domain) const;
-  std::vector<ClockSegment> take_final(size_t domain) { return domains_[domain].estimator.take_final(); }
-  const ClockEstimator& model(size_t domain) const { return domains_[domain].estimator; }
-  std::vector<ClockSegment> provisional(size_t domain) { return domains_[domain].estimator.provisional(); }
+  ClockHead head(size_t domain) const;  // by what was learnt
   // Domains and the tiles that are not of domain 0, as JSON; empty before the first round is over and
   // while there is no change since the last call.
   // Tiles without a domain (more origins than kMostDomains) have number 255: no conversion.
@@ -84,7 +79,7 @@ class ClockSampler {
     uint64_t tile_spread = 0;  // host ticks; kNoBound until every tile was examined
     uint64_t round_trips = 0;
     uint64_t timer_reads = 0;
-    std::optional<Range> crystal;  // its rate against the host, by the reference timer, about now
+    std::optional<Range> crystal;  // its rate against the host, at the reference timer's last read
     uint64_t host_steps = 0;       // of REALTIME against RAW, by more than a millisecond within a period
     std::vector<ClockEstimator::Step> steps;
     std::vector<uint64_t> widths;  // of samples' tightest reads, the latest 4096, host ticks
@@ -94,13 +89,13 @@ class ClockSampler {
 
  private:
   struct Domain {
-    Domain(const ClockRules& rules, uint8_t number, card::Coord at, uint32_t era)
-        : reference(at), estimator(rules, number, era) {}
     card::Coord reference;
-    ClockEstimator estimator;
     uint64_t last_cycles = 0;
     HostTime last_at = 0;  // 0: the next sample is a whole one
     unsigned since_whole = 0;
+    // Of the markers that were seen since the last read, the one that limits most.
+    std::optional<ClockRead> seen;
+    double seen_slack_ns = 0;
   };
   struct TileClock {
     card::Coord at;
@@ -120,6 +115,11 @@ class ClockSampler {
   card::Access sample_tile(TileClock& tile);
   void join_domain(TileClock& tile, double least, double most);
   card::Access sample(Domain& domain);
+  uint8_t number_of(const Domain& domain) const { return static_cast<uint8_t>(&domain - domains_.data()); }
+  const ClockModels::Domain& known_of(const Domain& domain) const {
+    return known_.domains[number_of(domain)];
+  }
+  void open_domain(card::Coord reference);
   uint64_t spread_ticks(const Domain& domain) const;
   void compare_host_clocks();
 
@@ -135,6 +135,8 @@ class ClockSampler {
   HostTicks::Clocks clocks_{};
   std::vector<TileClock> tiles_;
   std::vector<Domain> domains_;
+  ClockModels::Known known_;  // of all domains
+  std::vector<ClockInput> inputs_;
   size_t next_tile_ = 1, looks_made_ = 0;
   uint64_t round_trips_ = 0, host_steps_ = 0;
   bool domains_changed_ = true;

@@ -359,9 +359,7 @@ DeviceRun::End DeviceRun::drain_until_halted() {
       poll_names();
       next_names = now + kNamesEvery;
     }
-    // The clock model's longer work begins behind polls of all cores, whose deadline is then as far away as it can be.
-    const uint64_t ahead_ns = clock_ && clock_->unsettled() ? options_.drain.idle_interval_ns : 0;
-    if (drain_->sweep(now, false, ahead_ns) == Access::gone) return End::gone;
+    if (drain_->sweep(now) == Access::gone) return End::gone;
     if (drain_->firmware_changed()) return End::reloaded;
     if (clock_ && clock_->poll(now) == Access::gone) return End::gone;
     if (track_) {

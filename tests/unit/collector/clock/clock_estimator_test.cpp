@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "tests/support/clock_world.hpp"
 #include "ttcollect/clock_map.hpp"
@@ -88,30 +87,6 @@ TEST(ClockEstimator, segments_join_but_for_what_their_bounds_leave_open) {
               s.segments[i].bound + s.segments[i - 1].bound);
     EXPECT_TRUE(s.segments[i].flags & kFinalSegment);
   }
-}
-
-// A caller with a deadline settles later, and by then more may have been seen.
-TEST(ClockEstimator, what_is_settled_later_is_the_same) {
-  Scene at_once;
-  ClockEstimator later{ClockRules{}};
-  std::vector<ClockSegment> segments;
-  at_once.truth.change(kStart + 900 * kPeriod, 0.9e9);
-  at_once.truth.change(kStart + 1500 * kPeriod, 1e9);
-  size_t waited = 0;
-  for (int i = 0; i < 2500; ++i) {
-    at_once.sample_at(kStart + i * kPeriod);
-    later.take_in(at_once.burst);
-    waited += later.unsettled();
-    if (i % 3 == 0) continue;  // the next sample settles
-    later.settle();
-    EXPECT_FALSE(later.unsettled());
-  }
-  later.finish();
-  at_once.finish();
-  for (const ClockSegment& s : later.take_final()) segments.push_back(s);
-  EXPECT_GT(waited, 5u) << "nothing waited: the test compares nothing";
-  ASSERT_EQ(segments.size(), at_once.segments.size());
-  EXPECT_EQ(std::memcmp(segments.data(), at_once.segments.data(), segments.size() * sizeof segments[0]), 0);
 }
 
 TEST(ClockEstimator, a_step_between_two_steady_runs_is_a_single_change) {

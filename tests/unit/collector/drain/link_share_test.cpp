@@ -138,20 +138,6 @@ TEST_F(LinkShare, without_one_the_drain_reads_all_that_the_link_carries) {
   EXPECT_GT(cores_->lines, 90'000u);
 }
 
-// The clock model's longer work comes behind polls of all cores.
-TEST_F(LinkShare, cores_that_would_be_due_soon_are_polled_ahead) {
-  run(0);
-  const uint64_t busy_interval_ns = DrainOptions().busy_interval_ns;
-  for (int i = 0; i < 1000 && drain_->next_due_ns() >= now_ + busy_interval_ns / 2; ++i) {
-    now_ = std::max(now_ + 10'000, drain_->next_due_ns());
-    ASSERT_EQ(drain_->sweep(now_), card::Access::ok);
-  }
-  const uint64_t at = now_;
-  ASSERT_LT(drain_->next_due_ns(), at + busy_interval_ns / 2) << "none is due soon: the test shows nothing";
-  ASSERT_EQ(drain_->sweep(at, false, DrainOptions().idle_interval_ns), card::Access::ok);
-  EXPECT_GE(drain_->next_due_ns(), at + busy_interval_ns);
-}
-
 // Polls whose deadline is near come on top: at most two lines of a core every half deadline.
 constexpr uint64_t kPollLines = 2 * kShareCores * 200 * kShareMs / (timing::kPollDeadlineNs / 2);
 

@@ -47,6 +47,23 @@ class TileCard : public card::FakeCard {
   std::map<Coord, bool> dead;
 };
 
+// A sampler, and the models of its reads in the same thread.
+struct Sampled {
+  Sampled(card::Card& card, std::vector<Coord> tiles, const SamplerOptions& options)
+      : sampler(card, std::move(tiles), options), models(options.first_era) {}
+  Access sample() {
+    const Access a = sampler.sample();
+    std::vector<ClockInput> inputs;
+    sampler.move_inputs(inputs);
+    models.grow(sampler.domains());
+    models.take(inputs);
+    sampler.learn(models.known());
+    return a;
+  }
+  ClockSampler sampler;
+  ClockModels models;
+};
+
 constexpr size_t kSegments = 12;
 constexpr uint64_t kSamplePeriod = 5'000'000;  // 200 samples a second, so that the test is short
 
@@ -55,7 +72,8 @@ TEST(ClockSampler, tiles_of_one_origin_are_one_domain_others_get_their_own) {
   card.origin = {
       {{1, 1}, 0},         {{1, 2}, 0}, {{2, 1}, 7'000'000'000}, {{2, 2}, 0}, {{3, 1}, 7'000'000'000},
       {{3, 2}, 90'000'000}};
-  ClockSampler sampler(card, {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {3, 2}}, {});
+  Sampled sampled(card, {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {3, 2}}, {});
+  ClockSampler& sampler = sampled.sampler;
   ASSERT_EQ(sampler.finish_first_round(), Access::ok);
   EXPECT_EQ(sampler.domains(), 3u);
   EXPECT_EQ(
@@ -65,12 +83,12 @@ TEST(ClockSampler, tiles_of_one_origin_are_one_domain_others_get_their_own) {
   EXPECT_EQ(sampler.take_domains(), "");
   // Looking again narrows what tiles may differ by; a tile that is reset moves to another domain.
   const uint64_t before = sampler.head(0).tile_spread;
-  for (int i = 0; i < 50; ++i) ASSERT_EQ(sampler.sample(), Access::ok);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(sampled.sample(), Access::ok);
   EXPECT_LE(sampler.head(0).tile_spread, before);
   card.origin[{1, 2}] = 7'000'000'000;
   std::string domains;
   for (int i = 0; i < 2000 && domains.empty(); ++i) {
-    ASSERT_EQ(sampler.sample(), Access::ok);
+    ASSERT_EQ(sampled.sample(), Access::ok);
     domains = sampler.take_domains();
   }
   EXPECT_NE(domains.find("[1,2,1]"), std::string::npos);
@@ -80,10 +98,11 @@ TEST(ClockSampler, a_tile_that_does_not_answer_is_no_reason_to_stop) {
   TileCard card;
   card.origin = {{{1, 1}, 0}, {{1, 2}, 0}};
   card.dead[{1, 2}] = true;
-  ClockSampler sampler(card, {{1, 1}, {1, 2}}, {});
+  Sampled sampled(card, {{1, 1}, {1, 2}}, {});
+  ClockSampler& sampler = sampled.sampler;
   EXPECT_EQ(sampler.head(0).tile_spread, kNoBound);
   EXPECT_EQ(sampler.finish_first_round(), Access::ok);
-  EXPECT_EQ(sampler.sample(), Access::ok);
+  EXPECT_EQ(sampled.sample(), Access::ok);
   EXPECT_EQ(sampler.domains(), 1u);
   EXPECT_NE(sampler.take_domains().find("[1,2,255]"), std::string::npos);  // nothing is known of it
   EXPECT_EQ(sampler.figures().stats.samples, 1u);
@@ -142,11 +161,12 @@ class TimerCard : public TileCard {
 TEST(ClockSampler, the_reference_timer_gives_the_crystals_rate) {
   TimerCard card("blackhole");
   card.origin = {{{1, 2}, 0}};
-  ClockSampler sampler(card, {{1, 2}}, {.reference_timer = true});
+  Sampled sampled(card, {{1, 2}}, {.reference_timer = true});
+  ClockSampler& sampler = sampled.sampler;
   ASSERT_TRUE(sampler.has_reference_timer());
   const uint64_t begun = raw_now_ns();
   while (!sampler.figures().crystal && raw_now_ns() - begun < 60'000'000'000)
-    ASSERT_EQ(sampler.sample(), Access::ok);
+    ASSERT_EQ(sampled.sample(), Access::ok);
   const ClockSampler::Figures f = sampler.figures();
   ASSERT_TRUE(f.crystal);
   EXPECT_LE(f.crystal->low, 1 + 37e-6);
@@ -230,6 +250,7 @@ TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
     std::vector<uint64_t> words;
     EXPECT_FALSE(reader.clock(words));
     std::vector<std::pair<uint64_t, uint64_t>> shown;  // count, RAW ns
+    size_t tables = 0;                                 // before the end
     ClockMap from_chunks;
     const auto take_chunks = [&] {
       for (std::vector<uint64_t> chunk; reader.next(chunk, 0) == shm::Reader::Next::chunk;)
@@ -248,11 +269,14 @@ TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
       const uint64_t raw = raw_now_ns();
       shown.emplace_back(raw + card.base, raw);
       clock.published({1, 1}, (raw + card.base) & ((uint64_t{1} << 44) - 1), raw + kUnseenNs);
-      ASSERT_TRUE(reader.clock(words));
-      const auto maps = live_clock(words);
-      ASSERT_EQ(maps.size(), 1u);
+      if (reader.clock(words)) {
+        const auto maps = live_clock(words);
+        ASSERT_EQ(maps.size(), 1u);
+        ++tables;
+      }
       take_chunks();
     }
+    EXPECT_GT(tables, 0u);
     clock.close(true, true);
     ASSERT_TRUE(reader.clock(words));
     const auto live = live_clock(words);
@@ -294,7 +318,7 @@ TEST(ClockPublisher, another_aiclk_is_looked_into_sooner) {
     EXPECT_LT(sampler.period_ns(), 2'000'000u);  // nothing is known yet
     EXPECT_EQ(clock.poll(clock.next_due_ns()), Access::ok);
     const uint64_t reported = raw_now_ns();
-    while (sampler.figures().hz == 0) ASSERT_EQ(sampler.sample(), Access::ok);
+    while (sampler.figures().hz == 0) ASSERT_EQ(clock.poll(clock.next_due_ns()), Access::ok);
     EXPECT_LT(sampler.period_ns(), 2'000'000u) << "the first report is a change too";
     EXPECT_LT(raw_now_ns() - reported, 10'000'000'000u);
     segment.end();
