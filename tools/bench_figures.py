@@ -59,19 +59,34 @@ def with_numbers(line, runs):
     return text + line[last:]
 
 
+def of_several(runs):
+    """One run with the programs of all: of a program that is in several, what the last one has. Programs of other runs than the last have `of`."""
+    last = runs[-1]
+    programs = {name: dict(program, of=run) for run in runs for name, program in run["programs"].items()}
+    for program in programs.values():
+        if program["of"] is last:
+            del program["of"]
+    return dict(last, programs=programs, once=any(run.get("once") for run in runs))
+
+
+def made_by(run):
+    return (f"commit {run['commit'][:12] or 'unknown'}{' with changes' if run['commit'].endswith('+changes') else ''}; runs of each program, in turns: "
+            f"{run['runs']}; load when they began: {run.get('load', 'not known')}.")
+
+
 def page_of_figures(run):
     machine = run["machine"]
     text = ["# Figures", "",
             "Made by `tools/bench --figures`: what each program printed, the median of each number; after a ratio the least and the greatest of its runs.",
             "[README](README.md) describes the programs and their targets.", "",
-            f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, commit {run['commit'][:12] or 'unknown'}"
-            f"{' with changes' if run['commit'].endswith('+changes') else ''}; runs of each program, in turns: {run['runs']}; load when they began: "
-            f"{run.get('load', 'not known')}.",
+            f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {made_by(run)}",
             "At a load above the number of CPUs what goes by the clock is too slow, and so are its ratios."]
     if run.get("once"):
         text += ["", "**TTC_BENCH_ONCE was set: inputs were tiny, and times mean nothing.**"]
     for name, program in sorted(run["programs"].items()):
         text += ["", f"## {name}", ""]
+        if "of" in program:
+            text += [f"Of another run: {made_by(program['of'])}", ""]
         if program["output"]:
             text += ["    " + line for line in merged(program["output"])]
         if program["exit"]:
