@@ -3,7 +3,7 @@
 // show what two CPUs of the machine do more than one for such work, caches and memory included: threads of one program can hardly do better.
 //
 // TTC_BENCH_BYTES sets another size of the capture's words. All files lie in the temporary directory. An output is removed as soon as it was hashed:
-// a gigabyte that the kernel has yet to write to the disk slows down whoever writes next.
+// a gigabyte that the kernel has yet to write to the disk slows down the next writer.
 #include <xxhash.h>
 
 #include <filesystem>

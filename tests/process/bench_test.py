@@ -107,7 +107,7 @@ def figures():
     os.unlink(os.path.join(root, "bench/FIGURES.md"))
     code, out, err = bench("--figures-of", h.work("bench.json"), "--root", root)
     h.check(code == 0 and "figures: bench/FIGURES.md" in out, (code, out, err))
-    # Of several runs each program counts once, as the latest has it, and a page says which are of another.
+    # Of several runs each program counts once, as the latest has it, and a page has which are of another.
     os.rename(h.work("bench.json"), h.work("first.json"))
     program("moved_bench", line(64, 0.6))
     program("still_bench", line(64, 0.8))

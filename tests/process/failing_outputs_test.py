@@ -26,6 +26,7 @@ def kinds(capture):
         losses = ["o.losses.csv"] if form == "device-csv" else []
         yield form, (*export, "--format", form, "-o", "o.csv"), ["o.csv", *losses]
         if form in ("device-csv", "perfetto"):
+            yield f"{form}, threads", (*export, "--format", form, "--threads", "3", "-o", "o.csv"), ["o.csv", *losses]
             yield f"{form}, gzip", (*export, "--format", form, "--gzip", "-o", "o.csv"), ["o.csv", *losses]
     yield "capture", ("ttcollect", "recover", capture, "-o", "o.ttc"), ["o.ttc"]
     report = ("ttreport",)

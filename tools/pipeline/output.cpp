@@ -28,22 +28,45 @@ class Output::Write : public Workers::Job {
     std::swap(buffer, buffer_);
     used_ = used;
     tail_ = tail;
+    if (output_.has_places_) place_ = output_.next_place(used);
   }
 
  private:
-  // Behind a write that failed nothing is written.
   void run() override {
-    if (output_.failed_) return;
-    output_.failed_ = true;
-    output_.write_out({buffer_.data(), used_}, tail_);
-    output_.failed_ = false;
+    output_.unless_failed([this] {
+      const std::string_view bytes(buffer_.data(), used_);
+      if (output_.has_places_)
+        output_.write_at(place_, bytes);
+      else
+        output_.write_out(bytes, tail_);
+    });
   }
 
   Output& output_;
   std::vector<char> buffer_;
   size_t used_ = 0;
+  size_t place_ = 0;
   std::string tail_;
 };
+
+// Behind a write that failed nothing is written.
+template <class Do>
+void Output::unless_failed(Do write) {
+  if (failed_) return;
+  try {
+    write();
+  } catch (...) {
+    if (!failed_.exchange(true)) failure_ = std::current_exception();
+    throw;
+  }
+}
+
+void Output::Rows::run() {
+  output_.unless_failed([this] {
+    for (const Piece& piece : pieces_) output_.write_at(piece.place, piece.bytes);
+  });
+  pieces_.clear();
+}
 
 Output::Output(const std::string& path, bool growing, bool gzip, Workers* workers)
     : path_(path), buffer_(kOutputBytes), workers_(workers), in_gzip_(gzip) {
@@ -61,6 +84,7 @@ Output::Output(const std::string& path, bool growing, bool gzip, Workers* worker
                                          [this](std::string_view bytes) { put(bytes, {}); });
   else if (workers)
     for (size_t i = 0; i < kWritesUnderWay; ++i) writes_.push_back(std::make_unique<Write>(*this));
+  has_places_ = pending_ && !writes_.empty() && workers->threads() > 1;
 }
 
 Output::Output() : memory_(true), buffer_(kOutputBytes / 16) {}
@@ -76,8 +100,33 @@ void Output::append_rows(std::string_view rows) {
   constexpr size_t kMany = 64 << 10;
   if (rows.size() < kMany) return append(rows);
   pass_on();
+  if (has_places_) return write_at(next_place(rows.size()), rows);
   wait_for_writes();
   write_out(rows, tail_);
+}
+
+void Output::place(Rows& rows, std::string_view bytes) {
+  pass_on();
+  rows.pieces_.push_back({next_place(bytes.size()), bytes});
+}
+
+void Output::write(Rows& rows, unsigned thread) {
+  workers_->submit_to(thread, rows, &one_by_one_);
+}
+
+size_t Output::next_place(size_t bytes) {
+  written_ += bytes;
+  return written_ - bytes;
+}
+
+void Output::write_at(size_t place, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(place));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) fail("written");
+    place += static_cast<size_t>(wrote);
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
 }
 
 void Output::open_path(bool growing) {
@@ -129,9 +178,9 @@ void Output::write_all(std::string_view bytes, std::string_view tail) {
   written_ += bytes.size();
 }
 
-void Output::append_rows_of(Output& rows) {
+void Output::append_rows_of(Output& rows, unsigned thread) {
   pass_on();
-  if (rows.used_) pass_on(rows.buffer_, rows.used_);
+  if (rows.used_) pass_on(rows.buffer_, rows.used_, thread);
   rows.used_ = 0;
 }
 
@@ -141,12 +190,15 @@ void Output::pass_on() {
 }
 
 // Leaves other memory in `buffer`.
-void Output::pass_on(std::vector<char>& buffer, size_t used) {
+void Output::pass_on(std::vector<char>& buffer, size_t used, unsigned thread) {
   if (writes_.empty()) return write_out({buffer.data(), used}, tail_);
   Write& write = *writes_[next_write_];
   workers_->wait(write);
   write.take(buffer, used, tail_);
-  workers_->submit(write, &in_order_);
+  if (has_places_)
+    workers_->submit_to(thread, write, &one_by_one_);
+  else
+    workers_->submit(write, &one_by_one_);
   next_write_ = (next_write_ + 1) % writes_.size();
 }
 
@@ -177,6 +229,8 @@ void Output::finish() {
   if (!rewritable_) append(tail_);
   pass_on();
   wait_for_writes();
+  if (failed_)
+    std::rethrow_exception(failure_);  // also where the rows that were not written were not waited for
   if (gzip_) gzip_->finish();
   errno = pending_ ? pending_->written() : close(fd_) == 0 ? 0 : errno;
   fd_ = -1;

@@ -8,8 +8,10 @@
 // records in the file. A gzip stream that grows under the eyes of its reader is of whole members: between two writes it ends where a member
 // does, which readers demand who refuse a stream that is cut (Perfetto). Its members, too, hold whole records.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -53,8 +55,16 @@ class Output {
   }
   // Whole rows, written without a copy where they are many.
   void append_rows(std::string_view rows);
-  // The rows of an output in memory, which is empty then. Other memory is left in it.
-  void append_rows_of(Output& rows);
+  // Rows that the thread that made them writes, at their place in the file: to move them to the caches of another core costs about as much as to
+  // write them. Only where has_places(): a regular file that appears as a whole, no gzip, several threads.
+  class Rows;
+  bool has_places() const { return has_places_; }
+  // What comes next in the output. The bytes must stay until the rows were written: Workers::wait().
+  void place(Rows& rows, std::string_view bytes);
+  // All that was placed since the last call, by that thread (Workers::Job::done_by()).
+  void write(Rows& rows, unsigned thread);
+  // The rows of an output in memory, which is empty then. Other memory is left in it. `thread` made them, and writes them where has_places().
+  void append_rows_of(Output& rows, unsigned thread);
   // Of an output in memory: what was appended, and how much; that again in exchange for `memory` for what comes; no more of it.
   std::string_view in_memory_so_far() const { return {buffer_.data(), used_}; }
   size_t bytes_in_memory() const { return used_; }
@@ -78,11 +88,15 @@ class Output {
   void open_path(bool growing);
   void make_room(size_t bytes);
   void pass_on();
-  void pass_on(std::vector<char>& buffer, size_t used);
+  void pass_on(std::vector<char>& buffer, size_t used, unsigned thread = Workers::kOwner);
   void wait_for_writes();
   void write_out(std::string_view bytes, std::string_view tail);
   void put(std::string_view bytes, std::string_view tail);
   void write_all(std::string_view bytes, std::string_view tail);
+  template <class Do>
+  void unless_failed(Do write);
+  size_t next_place(size_t bytes);
+  void write_at(size_t place, std::string_view bytes);
   [[noreturn]] void fail(const char* what) const;
 
   std::string path_, tail_;
@@ -91,16 +105,36 @@ class Output {
   bool memory_ = false;
   bool terminal_ = false;
   bool rewritable_ = false;  // the tail can be overwritten
-  size_t written_ = 0;       // without the tail
+  bool has_places_ = false;
+  size_t written_ = 0;  // without the tail; where has_places_, those that have a place
   std::vector<char> buffer_;
   size_t used_ = 0;
   Workers* workers_ = nullptr;
   bool in_gzip_ = false;
-  bool failed_ = false;  // a write of `writes_`
-  Workers::Row in_order_;
+  std::atomic<bool> failed_ = false;  // what was written by a job
+  std::exception_ptr failure_;        // the first; where failed_, and no job is under way
+  Workers::Row
+      one_by_one_;  // writes: two at once would wait for each other in the kernel, for the file's lock
   std::vector<std::unique_ptr<Write>> writes_;  // none: it is written at once
   size_t next_write_ = 0;                       // the oldest of them
   std::unique_ptr<GzipBlocks> gzip_;
+};
+
+// Their bytes are the caller's.
+class Output::Rows : public Workers::Job {
+ public:
+  explicit Rows(Output& output) : output_(output) {}
+
+ private:
+  friend class Output;
+  void run() override;
+
+  Output& output_;
+  struct Piece {
+    size_t place;
+    std::string_view bytes;
+  };
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace ttc::tools

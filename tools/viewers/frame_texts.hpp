@@ -201,7 +201,7 @@ class FrameTexts {
   void write_oldest() {
     Batch& oldest = *under_way_.front();
     out_.workers()->wait(oldest);
-    out_.append_rows_of(oldest.text);
+    out_.append_rows_of(oldest.text, oldest.done_by());
     oldest.clear();
     spare_.push_back(std::move(under_way_.front()));
     under_way_.pop_front();

@@ -8,6 +8,8 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace ttc::tools {
 namespace {
@@ -54,6 +56,52 @@ TEST_P(WorkersOf, JobsOfARowComeOneAfterAnother) {
     ASSERT_EQ(order[row].size(), kJobs / kRows);
     for (size_t i = 0; i < order[row].size(); ++i) EXPECT_EQ(order[row][i], i * kRows + row);
   }
+}
+
+TEST_P(WorkersOf, AJobThatIsMeantForTheThreadOfAnotherIsDoneThere) {
+  constexpr size_t kJobs = 500;
+  std::vector<std::thread::id> first(kJobs), second(kJobs);
+  std::vector<std::unique_ptr<Call>> jobs, meant;
+  std::atomic<int> of_row = 0;
+  Workers::Row row;
+  Workers workers(GetParam());
+  for (size_t i = 0; i < kJobs; ++i) {
+    jobs.push_back(std::make_unique<Call>([&first, i] { first[i] = std::this_thread::get_id(); }));
+    meant.push_back(std::make_unique<Call>([&, i] {
+      EXPECT_EQ(++of_row, 1) << "two of a row at once";
+      second[i] = std::this_thread::get_id();
+      --of_row;
+    }));
+    workers.submit(*jobs.back());
+  }
+  for (size_t i = 0; i < kJobs; ++i) {
+    workers.wait(*jobs[i]);
+    workers.submit_to(jobs[i]->done_by(), *meant[i], &row);
+  }
+  for (size_t i = 0; i < kJobs; ++i) {
+    workers.wait(*meant[i]);
+    EXPECT_EQ(first[i], second[i]) << i;
+    EXPECT_EQ(meant[i]->done_by(), jobs[i]->done_by()) << i;
+  }
+}
+
+TEST(Workers, JobsThatAreMeantForAThreadComeBeforeOthers) {
+  std::atomic<bool> begun = false, go = false;
+  std::vector<int> order;
+  Call blocks([&] {
+    begun = true;
+    while (!go) std::this_thread::yield();
+  });
+  Call any([&] { order.push_back(1); }), meant([&] { order.push_back(2); });
+  Workers workers(2);
+  workers.submit_to(1, blocks);
+  while (!begun) std::this_thread::yield();
+  workers.submit(any);
+  workers.submit_to(1, meant);
+  go = true;
+  while (!workers.done(any) || !workers.done(meant))
+    std::this_thread::yield();  // the owner does none of them
+  EXPECT_EQ(order, (std::vector{2, 1}));
 }
 
 TEST_P(WorkersOf, WhatAJobThrowsIsThrownToWhoWaitsForIt) {

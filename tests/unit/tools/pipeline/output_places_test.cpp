@@ -1,0 +1,94 @@
+// Rows that several threads write at their places in one file.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "tools/pipeline/output.hpp"
+
+namespace ttc::tools {
+namespace {
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string file_of_this_test() {
+  return testing::TempDir() + "output_places-" + std::to_string(getpid());
+}
+
+TEST(OutputPlaces, RowsAreWhereTheyWerePlacedWhoeverWritesThem) {
+  const std::string path = file_of_this_test();
+  std::string expected;
+  {
+    Workers workers(3);
+    Output out(path, false, false, &workers);
+    ASSERT_TRUE(out.has_places());
+    std::deque<std::string> texts;
+    std::deque<Output::Rows> rows;
+    const auto row_of = [&](size_t i) -> const std::string& {
+      texts.push_back(std::string(1 + i * 7919 % 5000, static_cast<char>('a' + i % 26)) + '\n');
+      expected += texts.back();
+      return texts.back();
+    };
+    for (size_t i = 0; i < 900; i += 3) {
+      Output::Rows& each = rows.emplace_back(out);
+      out.place(each, row_of(i));
+      out.append(row_of(i + 1));  // through the buffer
+      out.place(each, row_of(i + 2));
+      out.write(each, static_cast<unsigned>(i / 3 % 3));
+      if (i % 90 == 0) out.append_rows(std::string(100'000, '-')), expected += std::string(100'000, '-');
+    }
+    for (Output::Rows& each : rows) workers.wait(each);
+    out.commit();
+  }
+  EXPECT_EQ(bytes_of(path), expected);
+  std::filesystem::remove(path);
+}
+
+// No one waits for the rows here: commit() reports what failed.
+TEST(OutputPlaces, AFileWithoutSomeOfItsRowsDoesNotAppear) {
+  const std::string path = file_of_this_test();
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, SIG_IGN);
+  {
+    Workers workers(2);
+    Output out(path, false, false, &workers);
+    ASSERT_TRUE(out.has_places());
+    const std::string text(1000, 'x');
+    Output::Rows rows(out);
+    const rlimit limited{500, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limited);
+    out.place(rows, text);
+    out.write(rows, 1);
+    while (!workers.done(rows)) std::this_thread::yield();
+    EXPECT_THROW(out.commit(), OutputError);
+    setrlimit(RLIMIT_FSIZE, &before);
+  }
+  signal(SIGXFSZ, SIG_DFL);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(OutputPlaces, AreOnlyInAFileThatAppearsAsAWholeAndForSeveralThreads) {
+  const std::string path = file_of_this_test();
+  Workers one(1), several(2);
+  EXPECT_FALSE(Output(path, false, false, &one).has_places());
+  EXPECT_FALSE(Output(path, false).has_places());
+  EXPECT_FALSE(Output(path, false, true, &several).has_places()) << "gzip";
+  EXPECT_FALSE(Output(path, true, false, &several).has_places()) << "grows under the eyes of its reader";
+  EXPECT_FALSE(Output("/dev/null", false, false, &several).has_places());
+  EXPECT_FALSE(Output("-", false, false, &several).has_places());
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace ttc::tools
