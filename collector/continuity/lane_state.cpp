@@ -1,6 +1,7 @@
 #include "collector/continuity/lane_state.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "collector/continuity/timing.hpp"
 #include "firmware_markers/packets.hpp"
@@ -78,14 +79,17 @@ void LaneState::skip(uint32_t words) {
   forget_what_follows();
 }
 
+uint64_t LaneState::take_entered_until() {
+  return entered_until.value_or(0) != 0 ? *std::exchange(entered_until, 0) : 0;
+}
+
 void LaneState::begin_epoch() {
   cursor = 0;
-  chain_end = 0;
+  recovery = {};
   canary.clear();
   caution.waits = false;
   forget_what_follows();
-  first_of_epoch = true;
-  entered_until = 0;
+  entered_until.reset();
   begin_laps();
 }
 

@@ -102,24 +102,43 @@ struct Caution {
   bool only_landed() const { return careful || waits || !old_host; }
 };
 
+// What a lane's log showed after a host reset.
+struct Recovered {
+  AcrossReset evidence;
+  // The new epochs had come to the cursor: what was taken lay behind or in front of it.
+  bool behind_gap = false;
+  std::optional<uint32_t>
+      sat_out_launch;  // host id of a frame without times that stands behind what was taken
+};
+
+// A recovery that is not finished: it may need several polls, and takes no frame twice.
+struct Recovery {
+  uint32_t chain_end = 0;          // behind the frames that it has taken; 0: none
+  std::optional<Recovered> taken;  // it has taken all of this lane
+};
+
 struct LaneState {
   // What a visit with news reads of every lane is in front, in few cache lines.
   markers::Lane lane;
   uint32_t cursor = 0;  // words of this epoch's log delivered
   bool delivered = false;
-  bool pushes_early = false;   // it has frames of runs that had not ended
-  bool first_of_epoch = true;  // the next fresh frame is the first of its epoch
+  bool pushes_early = false;  // it has frames of runs that had not ended
   Caution caution;
   markers::FrameDigest digest;  // of the frame before the cursor
   Canary canary;
   Stuck stuck;
   Lap lap;
-  // End of the launch of an epoch's first frame, until it was checked or more came.
-  uint64_t entered_until = 0;
-  uint32_t chain_end = 0;  // behind what a recovery has taken that is not finished yet
+  // None: no fresh frame of this epoch has come. Else the end of the first one's launch, 0 where it is not known, was checked, or
+  // more came.
+  std::optional<uint64_t> entered_until;
   FirstWords first_words;
   L1Buffer l1;
+  Recovery recovery;
 
+  // The next fresh frame is the first of its epoch.
+  bool first_of_epoch() const { return !entered_until; }
+  // The end of the epoch's first launch in this lane, if it is still to be checked; 0: none is.
+  uint64_t take_entered_until();
   // Everything behind the cursor is unknown.
   void forget_what_follows() {
     caution.old_host.reset();

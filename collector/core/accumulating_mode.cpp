@@ -153,7 +153,8 @@ card::Expected<std::optional<std::vector<uint32_t>>> AccumulatingMode::whole_buf
 // In the epoch that has ended: no poll showed a push, whose index moves first and which is counted last, and after a host reset no frame
 // came back from the log that none had shown.
 bool AccumulatingMode::none_pushed() const {
-  const bool unseen = core.rewind.pending() && (core.seen.host_end[0] != 0 || core.lanes[0].chain_end != 0);
+  const bool unseen =
+      core.rewind.pending() && (core.seen.host_end[0] != 0 || core.lanes[0].recovery.chain_end != 0);
   return core.seen.run_counter == 0 && !unseen;
 }
 
@@ -248,7 +249,8 @@ Access AccumulatingMode::take_at_reset(const ControlSample& snap, const Across& 
   // The zones of the old epoch's last push were in slots that the new epoch may have cleared.
   if (pushed & 1) core.account.keep(0, prove_push_zones({.no_push = none_pushed()}));
   if (const Access a = take_tails(snap, pushed); a != Access::ok) return a;
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) core.across[r]->evidence.l1_shows_end = !(pushed >> r & 1);
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    core.lanes[r].recovery.taken->evidence.l1_shows_end = !(pushed >> r & 1);
   return Access::ok;
 }
 

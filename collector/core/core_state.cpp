@@ -10,9 +10,8 @@ void Landing::note(const Indices& seen, uint64_t read_ns, uint64_t now_ns) {
 }
 
 void Polls::note(uint64_t begun_ns) {
-  late = too_late(last_ns, begun_ns);
-  check_all = check_all || late;
   before_ns = std::exchange(last_ns, begun_ns);
+  check_all = check_all || late();
 }
 
 // An on-time poll proves nothing if the one before was inconclusive: indices that went up alone may be those of another epoch.
@@ -20,7 +19,7 @@ void Rewind::note(const Polls& polls, bool long_ago, uint64_t now_ns) {
   if (pending()) return;
   noticed_ns = now_ns;
   after_ns = polls.before_ns;
-  late = long_ago || polls.late || Polls::too_late(polls.proven_ns, now_ns);
+  late = long_ago || polls.late() || Polls::too_late(polls.proven_ns, now_ns);
 }
 
 }  // namespace ttc::collect

@@ -53,20 +53,20 @@ struct Runs {
 // When the core was polled, by the attachment's clock, and what that showed.
 struct Polls {
   uint64_t last_ns = 0, before_ns = 0;  // the last two
-  bool late = false;                    // the last one missed the deadline
-  uint64_t caught_up_ns = 0;            // the last one that left nothing undelivered
+  HostResets::Mark caught_up;           // the last one that left nothing undelivered
   uint64_t proven_ns = 0;               // likewise, that showed the log to be still that of this epoch
   uint32_t quiet = 0;                   // in a row, without news
   bool check_all = false;               // one was late, and not every lane's canary has been read since
-  // Resets of the device that this one had noticed when it was checked, and when nothing was left undelivered.
-  uint64_t resets_checked = 0, resets_caught_up = 0;  // HostResets::counted()
+  uint64_t resets_checked = 0;          // HostResets::counted() when this core was last checked for one
 
   static bool too_late(uint64_t before, uint64_t now_ns) { return now_ns - before > timing::kPollDeadlineNs; }
-  void begin_with(uint64_t ns) { last_ns = caught_up_ns = proven_ns = ns; }
+  // The last one missed the deadline.
+  bool late() const { return too_late(before_ns, last_ns); }
+  void begin_with(uint64_t ns) { last_ns = before_ns = caught_up.ns = proven_ns = ns; }
   void note(uint64_t begun_ns);
-  void caught_up(uint64_t begun_ns, const HostResets& resets) {
-    caught_up_ns = proven_ns = begun_ns;
-    resets_caught_up = resets.counted();
+  void note_caught_up(uint64_t begun_ns, const HostResets& resets) {
+    caught_up = {begun_ns, resets.counted()};
+    proven_ns = begun_ns;
   }
 };
 
@@ -90,19 +90,9 @@ struct Entered {
 };
 
 struct EpochBegin {
-  uint64_t since_ns = 0;
-  uint64_t resets = 0;  // HostResets::counted() then
+  HostResets::Mark since;
   std::optional<Entered> entered;
   bool last_run_unchecked = false;  // no quiet poll has compared L1 yet
-};
-
-// What a lane's log showed after a host reset.
-struct Recovered {
-  AcrossReset evidence;
-  // The new epochs had come to the cursor: what was taken lay behind or in front of it.
-  bool behind_gap = false;
-  std::optional<uint32_t>
-      sat_out_launch;  // host id of a frame without times that stands behind what was taken
 };
 
 // What L1 looked like before the mode was settled.
@@ -120,8 +110,9 @@ struct L1Copy {
 
 // By the clock of sweeps.
 struct Visits {
-  uint64_t due_ns = 0, interval_ns = 0;
+  uint64_t due_ns = 0;
   uint64_t last_ns = 0;  // when it was visited; 0: not yet
+  uint64_t interval_ns() const { return due_ns - last_ns; }
 };
 
 struct FirmwareSeen {
@@ -145,10 +136,10 @@ struct Referee {
 struct RecycleState {
   Referee referee;
   std::unique_ptr<CoreRecycle> under_way;
-  uint64_t ended_ns = 0;           // the last one; 0: there was none
-  bool reopened = false;           // it reads provisional lanes again
-  uint32_t provisional = 0;        // bit r: lane r was found empty, and the core may not have read that
-  CoreRecycle::Result last;        // of its fields, runs and settled
+  uint64_t ended_ns = 0;     // the last one; 0: there was none
+  bool reopened = false;     // it reads provisional lanes again
+  uint32_t provisional = 0;  // bit r: lane r was found empty, and the core may not have read that
+  CoreRecycle::Counted last;
   std::vector<uint32_t> baseline;  // the vector's fixed words
   std::string refused;             // why not; until the host's next reset, or for good
   uint32_t resets = 0;             // of the host
@@ -177,8 +168,6 @@ struct CoreState {
   Visits visits;
   FirmwareSeen firmware;
   uint32_t notes = 0;  // for the next chunk
-  // Lanes that a recovery has taken; it may need several polls.
-  std::array<std::optional<Recovered>, device::kMaxRiscs> across;
   RecycleState recycling;
 };
 

@@ -16,7 +16,7 @@ uint64_t fw_end_time(std::span<const uint32_t> frame) {
 bool EpochEntry::out_of_sight_before(uint64_t time) const {
   // If a lane is later than others of its epoch, those show what became of the epoch before.
   const uint64_t seen_ns =
-      core.epoch.entered ? std::max(core.polls.caught_up_ns, core.polls.proven_ns) : core.polls.caught_up_ns;
+      core.epoch.entered ? std::max(core.polls.caught_up.ns, core.polls.proven_ns) : core.polls.caught_up.ns;
   // The rate that the card's clock really had then counts: a clock below its nominal rate takes longer for as many
   // cycles.
   const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
@@ -28,13 +28,12 @@ bool EpochEntry::out_of_sight_before(uint64_t time) const {
 
 // The host resets all cores at once. Where this one is polled rarely, the others count its resets from here on.
 HostResets::Mark EpochEntry::last_known() const {
-  return std::max(HostResets::Mark{core.polls.caught_up_ns, core.polls.resets_caught_up},
-                  HostResets::Mark{core.epoch.since_ns, core.epoch.resets});
+  return std::max(core.polls.caught_up, core.epoch.since);
 }
 
 bool EpochEntry::at_most_one_reset_since_known(uint64_t now_ns) const {
   if (!is_tensix()) return dev.resets.since(last_known(), now_ns).value_or(2) <= 1;
-  return now_ns - std::max(core.polls.caught_up_ns, core.polls.proven_ns) <= timing::kPollDeadlineNs;
+  return now_ns - std::max(core.polls.caught_up.ns, core.polls.proven_ns) <= timing::kPollDeadlineNs;
 }
 
 // A frame that holds one launch, whole. The others hold what filled a buffer, or a replay.
@@ -81,13 +80,13 @@ void EpochEntry::enter(uint32_t risc, std::span<const uint32_t> frame, uint64_t 
   evidence.another_lane_joined =
       !quick_push && core.epoch.entered &&
       (!launch || (core.epoch.entered->host_id == host_id && core.epoch.entered->trace_count == trace_count));
-  lane.first_of_epoch = false;
+  lane.entered_until = 0;
   core.account.end_of_drops(risc, time);
   if (!evidence.another_lane_joined) evidence = before_first_frame(risc, frame, time);
   const auto proof = prove_first_frame(evidence);
   if (!quick_push)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-      if (core.lanes[r].first_of_epoch) core.account.keep(r, proof);
+      if (core.lanes[r].first_of_epoch()) core.account.keep(r, proof);
   core.account.deliver(risc, proof, gap_end(lane, frame, lane.digest.last_time), until);
   if (quick_push) return;
   lane.entered_until = launch ? fw_end_time(frame) : 0;
@@ -102,7 +101,7 @@ void EpochEntry::enter(uint32_t risc, std::span<const uint32_t> frame, uint64_t 
 void EpochEntry::account_older_launches() {
   if (core.epoch.entered->joined) return;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    const uint64_t until = std::exchange(core.lanes[r].entered_until, 0);
+    const uint64_t until = core.lanes[r].take_entered_until();
     if (until != 0 && markers::clock_difference(core.epoch.entered->begins, until) > 0)
       core.account.between(r, core.epoch.entered->joined, until, core.epoch.entered->begins);
   }

@@ -145,7 +145,7 @@ Access L1Markers::note_begun_buffers() {
 }
 
 bool L1Markers::copy_is_due(uint64_t now_ns) {
-  bool urgent = core.polls.late;
+  bool urgent = core.polls.late();
   for (uint32_t r = 0; r < core.tile.riscs; ++r)
     urgent = urgent || (core.seen.stored[r] > kFirstMarker && core.lanes[r].l1.rest.empty());
   if (now_ns - core.l1_copy.kept_ns < (urgent ? kCopyFirstNs : kCopyEveryNs)) return false;

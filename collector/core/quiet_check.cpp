@@ -17,9 +17,9 @@ Access QuietCheck::conclude(const Poll& poll) {
   if (core.epoch.last_run_unchecked && dev.region_size.known() &&
       kind_of(dev.attachment.mode).counts_launches)
     if (const Access a = check_last_run(decided); a != Access::ok) return a;
-  if (core.polls.late && !core.lanes[0].delivered)
+  if (core.polls.late() && !core.lanes[0].delivered)
     if (const Access a = check_never_seen(decided); a != Access::ok) return a;
-  if (decided) core.polls.caught_up(poll.begun_ns, dev.resets);
+  if (decided) core.polls.note_caught_up(poll.begun_ns, dev.resets);
   return Access::ok;
 }
 

@@ -35,7 +35,7 @@ Access CoreMachine::poll_and_take(uint64_t now_ns, bool& news) {
   if (const Access a = read(poll); a != Access::ok) return a;
   const ControlSample& snap = poll.sample;
   const bool back = rewound(snap);
-  const bool in_question = (back && !core.rewind.pending()) || core.polls.late;
+  const bool in_question = (back && !core.rewind.pending()) || core.polls.late();
   if (in_question || (!core.firmware.proven && words_wait(snap))) {
     if (const Access a = check_firmware(); a != Access::ok || dev.firmware_changed) return a;
   }
@@ -54,7 +54,7 @@ Access CoreMachine::poll_and_take(uint64_t now_ns, bool& news) {
   }
   if (core.rewind.pending()) {
     news = true;
-    core.rewind.late = core.rewind.late || core.polls.late;  // another one may have followed it
+    core.rewind.late = core.rewind.late || core.polls.late();  // another one may have followed it
     const bool wait = InMode(*this)->waits_until_reset_is_over() && !core.rewind.over(snap.read_time_ns);
     return wait ? Access::ok : ResetRecovery(*this).begin_epoch();
   }
@@ -69,7 +69,7 @@ Access CoreMachine::take(const QuietCheck::Poll& poll, uint64_t now_ns, bool sto
   if (news) request_lines(core.lanes);
   core.polls.quiet = news ? 0 : core.polls.quiet + 1;
   if (poll.front == QuietCheck::Front::empty && core.lanes[0].delivered && kind().counts_launches)
-    core.polls.caught_up(poll.begun_ns, dev.resets);
+    core.polls.note_caught_up(poll.begun_ns, dev.resets);
   if (poll.in_doubt && !words_wait(snap)) {  // a run can be counted after the indices were read
     if (const Access a = QuietCheck(*this).check_unseen_reset(poll.front); a != Access::ok) return a;
     if (core.rewind.pending()) return Access::ok;
@@ -98,7 +98,7 @@ Access CoreMachine::take_words(const QuietCheck::Poll& poll, uint64_t now_ns) {
   if (core.rewind.pending()) return Access::ok;
   if (const Access a = InMode(*this)->keep_copies(now_ns); a != Access::ok) return a;
   core.runs.counter = snap.run_counter;
-  if (!has_news(snap)) core.polls.caught_up(poll.begun_ns, dev.resets);
+  if (!has_news(snap)) core.polls.note_caught_up(poll.begun_ns, dev.resets);
   if (const Access a = LogRoomCheck(*this).account(snap, before); a != Access::ok) return a;
   return CoreRecycling(*this).consider(snap);
 }

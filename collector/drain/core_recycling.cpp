@@ -96,7 +96,7 @@ Access CoreRecycling::consider(const ControlSample& snap) {
     return Access::ok;
   }
   const bool just_reset =
-      core.account.epoch() != 0 && reader.now_ns() - core.epoch.since_ns < kQuietAfterResetNs;
+      core.account.epoch() != 0 && reader.now_ns() - core.epoch.since.ns < kQuietAfterResetNs;
   if (just_reset && filled < recycling.options.limits.any_moment_fill) return Access::ok;
   const RecycleLimits& limits = recycling.options.limits;
   const bool rests = state.ended_ns != 0 && reader.now_ns() - state.ended_ns < limits.rest_ns;
@@ -140,7 +140,7 @@ void CoreRecycling::announce_fill(double filled) {
   if (filled < kReportFill || dev.fill_reported || !dev.options.report) return;
   dev.fill_reported = true;
   const uint64_t bytes = dev.region_size.bytes(), programs = 4 * bytes / 48;
-  const uint64_t ran_ns = reader.now_ns() - std::max(core.epoch.since_ns, dev.attachment.begun_ns);
+  const uint64_t ran_ns = reader.now_ns() - std::max(core.epoch.since.ns, dev.attachment.begun_ns);
   const double left_s = static_cast<double>(ran_ns) / 1e9 * (1 - filled) / filled;
   const double dram_mb = static_cast<double>(4 * bytes * device::kMaxRiscs *
                                              dev.attachment.core_count_per_dram * dev.facts.banks) /

@@ -108,10 +108,10 @@ void Delivery::accept(const Fetched& f, const uint64_t* slot, const ControlSampl
   // The frames of accumulating firmware have no end of a launch, but are pushed at one.
   const bool in_mid_launch = judge.pushed_early && !kind().accumulates;
   lane.pushes_early = lane.pushes_early || in_mid_launch;
-  lane.entered_until = 0;
+  lane.take_entered_until();  // more came
   if (judge.fresh_seen) {
     core.account.keep(f.risc, InMode(*this)->frame_joins(f.risc, judge.first_fresh, digest.last_time));
-    if (lane.first_of_epoch)
+    if (lane.first_of_epoch())
       EpochEntry(*this).enter(f.risc, judge.first_fresh, digest.last_time);
     else
       core.account.deliver(f.risc, joined,

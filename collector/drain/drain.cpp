@@ -86,17 +86,15 @@ Access Drain::poll_and_reschedule(CoreState& core, uint64_t now_ns) {
   if (result == Access::gone) return result;
   // Busy cores often, idle ones ever more rarely, down to the stated worst case.
   const bool fresh_epoch = core.lanes[0].delivered && core.seen.run_counter == 0 &&
-                           reader_.now_ns() - core.epoch.since_ns < kFreshNs;
+                           reader_.now_ns() - core.epoch.since.ns < kFreshNs;
   const DrainOptions& options = dev_.options;
-  core.visits.interval_ns = news || fresh_epoch
-                                ? options.busy_interval_ns
-                                : std::min(options.idle_interval_ns,
-                                           std::max(options.busy_interval_ns, 2 * core.visits.interval_ns));
-  if (core.tile.kind != markers::CoreKind::tensix) core.visits.interval_ns = options.ethernet_interval_ns;
-  if (core.recycling.under_way)
-    core.visits.interval_ns = core.recycling.under_way->pause_ns(options.busy_interval_ns);
-  core.visits.due_ns = now_ns + core.visits.interval_ns;
-  core.visits.last_ns = now_ns;
+  uint64_t interval_ns = news || fresh_epoch
+                             ? options.busy_interval_ns
+                             : std::min(options.idle_interval_ns,
+                                        std::max(options.busy_interval_ns, 2 * core.visits.interval_ns()));
+  if (core.tile.kind != markers::CoreKind::tensix) interval_ns = options.ethernet_interval_ns;
+  if (core.recycling.under_way) interval_ns = core.recycling.under_way->pause_ns(options.busy_interval_ns);
+  core.visits = {now_ns + interval_ns, now_ns};
   return result;
 }
 

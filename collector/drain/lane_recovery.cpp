@@ -37,15 +37,15 @@ Access LaneRecovery::recover(uint32_t risc, const ControlSample& snap, Recovered
     if (!buffer) return buffer.error();
     chain.begins_with = lane.l1.canary != 0 ? lane.l1.canary : markers::first_custom_time(*buffer);
   }
-  chain.at = std::max(lane.cursor, lane.chain_end);
+  chain.at = std::max(lane.cursor, lane.recovery.chain_end);
   bool passed_newer = false;
   const bool not_reached = new_end <= chain.at;
   const auto intact =
-      not_reached && lane.chain_end == 0 ? Canaries(*this).stands_at_cursor(risc) : not_reached;
+      not_reached && lane.recovery.chain_end == 0 ? Canaries(*this).stands_at_cursor(risc) : not_reached;
   if (!intact) return intact.error();
   const bool stands = *intact;
   if (stands) {
-    chain.has_canary = lane.chain_end == 0 && !lane.canary.none();
+    chain.has_canary = lane.recovery.chain_end == 0 && !lane.canary.none();
     if (chain.has_canary) chain.announced = seen;
   } else {
     const auto survivor = find_survivor(risc, new_end);

@@ -49,7 +49,7 @@ Access LogRoomCheck::account(const ControlSample& snap, const LastTimes& before)
     const bool before_drops = dev.attachment.layout->format.guaranteed_when_full &&
                               snap.host_end[r] > dev.roomy_until() && lane.cursor <= dev.roomy_until();
     const bool roomy_words_wait = before_drops && lane.cursor + 2 * device::kBufferWords <= dev.roomy_until();
-    room.nothing_before = (lane.first_of_epoch && lane.cursor < snap.host_end[r]) || roomy_words_wait;
+    room.nothing_before = (lane.first_of_epoch() && lane.cursor < snap.host_end[r]) || roomy_words_wait;
     const auto had_room = prove_room(room);
     // The launch whose frame the log had room for only in part is counted as delivered.
     core.account.room(r, had_room, before_drops ? lane.digest.last_time : before[r], runs + 1);

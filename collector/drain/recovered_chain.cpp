@@ -189,7 +189,7 @@ Access LaneRecovery::publish_chain(uint32_t risc, Chain& chain) {
     front_words = std::min(length, Canary::kWords);
     std::copy_n(seen.begin() + (length - front_words), front_words, front.begin());
     at += length;
-    lane.chain_end = at;
+    lane.recovery.chain_end = at;
   }
   return Access::ok;
 }

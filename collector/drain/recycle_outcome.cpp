@@ -120,11 +120,9 @@ void CoreRecycling::take_resolved(const CoreRecycle& recycle, const Proof& resol
   core.landing.all_landed(result.index, reader.now_ns());
   core.seen.run_counter = core.runs.counter = result.runs;
   state.referee.see(result.runs);
-  core.polls.caught_up_ns = core.polls.proven_ns = result.read_time_ns;
+  core.polls.caught_up.ns = core.polls.proven_ns = result.read_time_ns;
   core.runs.missing_visits = 0;
-  state.last = {};
-  state.last.runs = result.runs;
-  state.last.settled = result.settled;
+  state.last = {result.runs, result.settled};
   if (!recycle.lacks_frames()) return;
   core.runs.delivered = result.runs;  // launches before it that lack are in the intervals
   state.place_lost = false;

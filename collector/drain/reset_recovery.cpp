@@ -39,13 +39,12 @@ Access ResetRecovery::begin_epoch() {
       a != Access::ok)
     return a;
   core.account.begin_epoch(prove_reset(!core.rewind.late, idle));
-  core.across = {};
   core.seen = *snap;
   ++dev.counters.epochs;
   core.runs.begin_epoch();
   core.recycling.referee.see(snap->run_counter);
   core.landing.begin_epoch();
-  core.epoch = {snap->read_time_ns, dev.resets.counted(), std::nullopt, true};
+  core.epoch = {{snap->read_time_ns, dev.resets.counted()}, std::nullopt, true};
   core.polls.check_all = false;
   core.polls.proven_ns = snap->read_time_ns;
   core.rewind = {};
@@ -61,16 +60,16 @@ Access ResetRecovery::begin_epoch() {
 // lane's frames lasts, and the new epoch may push meanwhile: lanes that never showed anything are examined first.
 Access ResetRecovery::take_what_was_reset(const ControlSample& snap) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    if (core.across[r] || !LaneRecovery(*this).never_showed_any(r, snap)) continue;
+    if (core.lanes[r].recovery.taken || !LaneRecovery(*this).never_showed_any(r, snap)) continue;
     const auto nothing = LaneRecovery(*this).nothing_at_front(r);
     if (!nothing) return nothing.error();
-    core.across[r].emplace().evidence.nothing_announced = *nothing;
+    core.lanes[r].recovery.taken.emplace().evidence.nothing_announced = *nothing;
   }
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    if (core.across[r]) continue;
+    if (core.lanes[r].recovery.taken) continue;
     Recovered recovered;
     if (const Access a = LaneRecovery(*this).recover(r, snap, recovered); a != Access::ok) return a;
-    core.across[r] = recovered;
+    core.lanes[r].recovery.taken = recovered;
   }
   return Access::ok;
 }
@@ -81,7 +80,7 @@ const LaneState* ResetRecovery::furthest_recovered() const {
   const LaneState* furthest = nullptr;
   if (!kind().counts_launches) return nullptr;
   for (const LaneState& lane : core.lanes)
-    if (lane.chain_end != 0 && !lane.pushes_early &&
+    if (lane.recovery.chain_end != 0 && !lane.pushes_early &&
         (!furthest || markers::clock_difference(lane.digest.last_time, furthest->digest.last_time) > 0))
       furthest = &lane;
   return furthest;
@@ -92,13 +91,14 @@ FirmwareMode::Across ResetRecovery::prove_reset(bool in_time, bool idle) const {
   const LaneState* furthest = furthest_recovered();
   // What BRISC delivered last shows for every lane that the core has not run since, unless it came from the front of a log that an
   // epoch was missed in: then it shows that only for lanes that came as far.
-  const bool brisc_stood = !core.across[0] || !core.across[0]->behind_gap;
+  const auto& of_brisc = core.lanes[0].recovery.taken;
+  const bool brisc_stood = !of_brisc || !of_brisc->behind_gap;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const LaneState& lane = core.lanes[r];
-    const Recovered recovered = core.across[r].value_or(Recovered{});
+    const Recovered recovered = lane.recovery.taken.value_or(Recovered{});
     AcrossReset evidence = recovered.evidence;
     const bool came_as_far =
-        furthest && lane.chain_end != 0 && lane.digest.host_id == furthest->digest.host_id;
+        furthest && lane.recovery.chain_end != 0 && lane.digest.host_id == furthest->digest.host_id;
     evidence.with_the_others =
         !furthest || !lane.delivered || came_as_far || recovered.sat_out_launch == furthest->digest.host_id;
     evidence.in_time_or_idle = in_time || (idle && (brisc_stood || came_as_far));

@@ -61,7 +61,7 @@ Access CoreMachine::take_rest() {
 void CoreMachine::end(bool card_vanished, uint64_t ended_ns, uint64_t now_ns) {
   // If the mode is not known, nothing shows what L1 held.
   const bool out_of_sight =
-      Polls::too_late(core.polls.caught_up_ns, now_ns) || (!dev.mode_known && may_accumulate());
+      Polls::too_late(core.polls.caught_up.ns, now_ns) || (!dev.mode_known && may_accumulate());
   if (card_vanished) InMode(*this)->publish_copies();
   for (uint32_t r = 0; r < core.tile.riscs; ++r) {
     const LaneState& lane = core.lanes[r];

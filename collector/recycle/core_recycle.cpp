@@ -174,7 +174,7 @@ bool CoreRecycle::is_full(uint32_t r) const {
 }
 
 CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t cleared,
-                                  const Result& earlier) {
+                                  const Counted& earlier) {
   CoreRecycle r(std::move(deps), core);
   r.began_ns_ = r.deps_.reader.now_ns();
   r.cleared_ = cleared;

@@ -77,8 +77,13 @@ class CoreRecycle {
     uint32_t cleared = 0;  // bit r
     uint64_t read_time_ns = 0;
   };
+  // RUN_COUNTER at the end of a recycle, and whether frames minus runs was exact.
+  struct Counted {
+    uint32_t runs = 0;
+    bool settled = false;
+  };
   // A lane found empty is read again, now that its index has moved. `cleared`: bit r.
-  static CoreRecycle reopened(Deps deps, const RecycleCore& core, uint32_t cleared, const Result& earlier);
+  static CoreRecycle reopened(Deps deps, const RecycleCore& core, uint32_t cleared, const Counted& earlier);
   // Writes nothing. Where the lanes of a core stand whose frames could not be counted: ends resolved, with lacks_frames(), or in a
   // surprise.
   static CoreRecycle find_place(Deps deps, const RecycleCore& core);

@@ -130,16 +130,35 @@ TEST(LaneState, an_epoch_keeps_what_was_delivered_and_forgets_the_place) {
   lane.digest.last_time = 99;
   lane.advance(counting(0, 12), lane.digest);
   lane.stuck.note(5);
-  lane.first_of_epoch = false;
+  lane.entered_until = 7;
   lane.lap.base = 4;
   lane.begin_epoch();
   EXPECT_EQ(lane.cursor, 0u);
   EXPECT_TRUE(lane.canary.none());
-  EXPECT_TRUE(lane.first_of_epoch);
+  EXPECT_TRUE(lane.first_of_epoch());
   EXPECT_FALSE(lane.stuck.any());
   EXPECT_EQ(lane.lap.base, 0u);
   EXPECT_TRUE(lane.delivered);
   EXPECT_EQ(lane.digest.last_time, 99u);
+}
+
+TEST(LaneState, the_end_of_its_first_launch_is_taken_once_and_of_a_lane_that_entered_alone) {
+  LaneState lane;
+  EXPECT_EQ(lane.take_entered_until(), 0u);
+  EXPECT_TRUE(lane.first_of_epoch());  // nothing came
+  lane.entered_until = 7;
+  EXPECT_FALSE(lane.first_of_epoch());
+  EXPECT_EQ(lane.take_entered_until(), 7u);
+  EXPECT_EQ(lane.take_entered_until(), 0u);
+  EXPECT_FALSE(lane.first_of_epoch());
+}
+
+TEST(LaneState, an_epoch_ends_a_recovery) {
+  LaneState lane;
+  lane.recovery = {12, Recovered{}};
+  lane.begin_epoch();
+  EXPECT_EQ(lane.recovery.chain_end, 0u);
+  EXPECT_FALSE(lane.recovery.taken);
 }
 
 TEST(LaneState, behind_skipped_words_no_canary_shows_the_epoch) {

@@ -48,14 +48,19 @@ TEST(Polls, miss_their_deadline_one_by_one) {
   Polls polls;
   polls.begin_with(1000);
   polls.note(1000 + kDeadline);
-  EXPECT_FALSE(polls.late);
+  EXPECT_FALSE(polls.late());
   polls.note(1001 + 2 * kDeadline);
-  EXPECT_TRUE(polls.late);
+  EXPECT_TRUE(polls.late());
   EXPECT_TRUE(polls.check_all);
   EXPECT_EQ(polls.before_ns, 1000 + kDeadline);
   polls.note(2000 + 2 * kDeadline);
-  EXPECT_FALSE(polls.late);
+  EXPECT_FALSE(polls.late());
   EXPECT_TRUE(polls.check_all);  // until every canary was read
+}
+
+TEST(Visits, an_interval_is_what_lies_between_a_visit_and_the_next) {
+  EXPECT_EQ(Visits{}.interval_ns(), 0u);
+  EXPECT_EQ((Visits{1500, 1000}.interval_ns()), 500u);
 }
 
 TEST(Rewind, is_late_where_more_than_one_reset_may_have_passed) {
