@@ -8,7 +8,7 @@ void FormatFeed::push(const Source& source, std::vector<uint64_t>& chunk) {
     return shards_->push(chunk);
   }
   if (source.lost_beginning()) pipeline_.lost_beginning();
-  pipeline_.push(chunk, format_);
+  pipeline_.take(chunk, format_);
 }
 
 void FormatFeed::settle() {

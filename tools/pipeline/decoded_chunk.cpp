@@ -8,15 +8,19 @@
 
 namespace ttc::tools {
 
-void DecodedChunk::take(std::vector<uint64_t> chunk, const Rules& rules) {
-  words_ = std::move(chunk);
+std::vector<uint64_t> DecodedChunk::take(std::vector<uint64_t> chunk, const Rules& rules) {
+  std::swap(words_, chunk);
   view(words_, rules);
+  return chunk;
 }
 
 void DecodedChunk::view(std::span<const uint64_t> chunk, const Rules& rules) {
   chunk_ = chunk;
   rules_ = rules;
   batch_.clear(), lanes_.clear(), picked_.clear(), ordered_.clear();
+  for (const uint16_t id : ids_.all) known_.reset(id);
+  for (const uint16_t id : ids_.named) known_named_.reset(id);
+  ids_.all.clear(), ids_.named.clear(), ids_.wide = false;
   anomalies_ = {};
   complaint_.clear();
   without_bound_ = 0;
@@ -27,10 +31,14 @@ void DecodedChunk::run() {
   decode();
   picked_all_ = !may_repeat();
   if (!picked_all_) return;
-  for (const markers::Frame& frame : batch_.frames())
-    if (pick(frame))
-      picked_.push_back(
-          {static_cast<uint32_t>(&frame - batch_.frames().data()), static_cast<uint32_t>(ordered_.size())});
+  for (uint32_t i = 0; i < batch_.frames().size(); ++i) {
+    const auto from = static_cast<uint32_t>(ordered_.size());
+    if (!pick(batch_.frames()[i])) continue;
+    const auto to = static_cast<uint32_t>(ordered_.size());
+    const auto markers = std::span<const markers::Marker>(ordered_).subspan(from);
+    picked_.push_back({i, to, FrameZones::of(markers, main_zone_of(batch_.frames()[i]))});
+    note_ids(markers);
+  }
   date();
 }
 
@@ -111,6 +119,14 @@ bool DecodedChunk::pick(const markers::Frame& frame) {
   return true;
 }
 
+void DecodedChunk::note_ids(std::span<const markers::Marker> markers) {
+  for (const markers::Marker& m : markers) {
+    ids_.wide |= m.type == markers::MarkerType::ts_data_16b;
+    if (!known_.test(m.id)) known_.set(m.id), ids_.all.push_back(m.id);
+    if (!known_named_.test(m.id) && is_of_a_name(m)) known_named_.set(m.id), ids_.named.push_back(m.id);
+  }
+}
+
 // The host times of what was picked last.
 void DecodedChunk::date() {
   if (!rules_.times || ordered_.empty()) return;
@@ -145,9 +161,13 @@ void DecodedChunk::sort_by_time(size_t from) {
 DecodedChunk::Frame DecodedChunk::frame_of(const markers::Frame& decoded, uint32_t from, uint32_t to) const {
   Frame frame{decoded, std::span(ordered_).subspan(from, to - from), {}};
   if (rules_.times) frame.times = std::span(times_.of).subspan(from, to - from);
-  const markers::Marker& first = batch_.markers(decoded).front();
-  if (first.flags & markers::kGuaranteed) frame.main_zone = first.id;
+  frame.main_zone = main_zone_of(decoded);
   return frame;
+}
+
+uint16_t DecodedChunk::main_zone_of(const markers::Frame& decoded) const {
+  const markers::Marker& first = batch_.markers(decoded).front();
+  return first.flags & markers::kGuaranteed ? first.id : uint16_t{0};
 }
 
 }  // namespace ttc::tools

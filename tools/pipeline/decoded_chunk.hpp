@@ -10,7 +10,9 @@
 // stays in the first cache.
 // Memory is used again from chunk to chunk.
 #pragma once
+#include <bitset>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,13 +42,22 @@ class DecodedChunk : public Workers::Job {
     std::span<const markers::Marker> markers;
     std::span<const MarkerHostTime> times;  // by marker; empty if they were not requested
     uint16_t main_zone = 0;                 // id in the first slot; 0: the frame has none
+    std::optional<FrameZones> zones = {};   // none: they were not searched for
+  };
+  // The ids of what a job picked, each once.
+  struct Ids {
+    std::vector<uint16_t> all, named;  // named: those that are the hash of a name
+    bool wide = false;                 // any marker has 16 bytes of data
   };
 
-  // A job: owns the words.
-  void take(std::vector<uint64_t> chunk, const Rules& rules);
+  // A job: owns the words. Returns the memory of those before.
+  std::vector<uint64_t> take(std::vector<uint64_t> chunk, const Rules& rules);
   // On the calling thread: refers to the words until the frames were taken.
   void view(std::span<const uint64_t> chunk, const Rules& rules);
   void decode();
+
+  // Behind the job's end; null: of no job, or what was picked is not known before each_frame().
+  const Ids* ids() const { return picked_all_ ? &ids_ : nullptr; }
 
   // Behind decode() or the job's end, once. `Until`: the latest time of the lane of a RISC so far, 0: none came
   // (uint64_t&(uint8_t risc)). `Sink`: void(const Frame&), valid during the call.
@@ -62,7 +73,9 @@ class DecodedChunk : public Workers::Job {
     if (picked_all_) {
       uint32_t from = 0;
       for (const Picked& one : picked_) {
-        sink(frame_of(batch_.frames()[one.frame], from, one.markers_end));
+        Frame frame = frame_of(batch_.frames()[one.frame], from, one.markers_end);
+        frame.zones = one.zones;
+        sink(frame);
         from = one.markers_end;
       }
       return;
@@ -91,6 +104,7 @@ class DecodedChunk : public Workers::Job {
   struct Picked {
     uint32_t frame;  // of the batch
     uint32_t markers_end;
+    FrameZones zones;
   };
 
   void run() override;
@@ -99,9 +113,11 @@ class DecodedChunk : public Workers::Job {
   bool may_repeat() const { return header().firmware_mode != 0; }
   static void skip_repeats(std::span<markers::Marker> lane, uint64_t& until);
   bool pick(const markers::Frame& frame);
+  void note_ids(std::span<const markers::Marker> markers);
   void sort_by_time(size_t from);
   void date();
   Frame frame_of(const markers::Frame& decoded, uint32_t from, uint32_t to) const;
+  uint16_t main_zone_of(const markers::Frame& decoded) const;
 
   Rules rules_;
   std::vector<uint64_t> words_;
@@ -109,7 +125,9 @@ class DecodedChunk : public Workers::Job {
   markers::Batch batch_;
   std::vector<LaneEnd> lanes_;
   std::vector<Picked> picked_;
-  std::vector<markers::Marker> ordered_;  // of the picked frames, one behind the other
+  Ids ids_;
+  std::bitset<0x10000> known_, known_named_;  // what ids_ has
+  std::vector<markers::Marker> ordered_;      // of the picked frames, one behind the other
   std::vector<uint64_t> marker_times_;
   HostTimes::Converted times_;
   markers::Anomalies anomalies_;

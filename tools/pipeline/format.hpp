@@ -13,6 +13,7 @@
 #include "firmware_markers/metal_date.hpp"
 #include "firmware_markers/zone_names.hpp"
 #include "shm/chunk.hpp"
+#include "tools/pipeline/frame_zones.hpp"
 #include "tools/pipeline/host_times.hpp"
 #include "tools/pipeline/output.hpp"
 
@@ -77,6 +78,9 @@ struct FrameEvents {
   // Of the tile, where host times were requested; as old as the pipeline. Null: none, or it is not known how far the tile's counter is
   // from the one that it describes.
   const collect::ClockMap* tile_clock = nullptr;
+  std::optional<FrameZones> found_zones =
+      {};  // by the thread that decoded the frame; none: zones() searches for them
+  FrameZones zones() const { return found_zones ? *found_zones : FrameZones::of(markers, main_zone); }
 
   // The first or, of 16-byte data, the second word.
   uint64_t payload(const markers::Marker& m, uint32_t word = 0) const {

@@ -157,6 +157,16 @@ uint16_t HostSemanticsStage::traits_in(std::span<const Marker> all) const {
   return seen;
 }
 
+bool HostSemanticsStage::means_nothing(std::span<const uint16_t> ids, bool wide, device::Mode mode) {
+  if (wide || mode == device::Mode::trace_only) return false;
+  uint16_t seen = 0;
+  for (const uint16_t id : ids) {
+    if (traits_[id] & kUnknown) look_up(id);
+    seen |= traits_[id];
+  }
+  return !(seen & (kWorthAWalk | kCollision));
+}
+
 std::span<const HostSemantics> HostSemanticsStage::of(const FrameEvents& frame, unsigned generation) {
   used_ = 0;
   uint16_t seen = traits_in(frame.markers);

@@ -31,11 +31,17 @@ namespace ttc::tools {
 
 // False where the id is the event itself or a fixed one, not the hash of a name.
 bool named_by_id(const markers::Marker& marker);
+// The same, and the firmware names no zone of it: a push of its own.
+inline bool is_of_a_name(const markers::Marker& marker) {
+  return !(marker.flags & markers::kQuickPush) && named_by_id(marker);
+}
 
 class HostSemanticsStage {
  public:
   HostSemanticsStage(const markers::ZoneNames& names, std::optional<markers::MetalDate> date);
 
+  // True: of() finds nothing in a frame that has markers of these ids only. `wide`: one of them has 16 bytes of data.
+  bool means_nothing(std::span<const uint16_t> ids, bool wide, device::Mode mode);
   // Valid until the next call. The layout's `generation` implies the date if none was given.
   std::span<const HostSemantics> of(const FrameEvents& frame, unsigned generation);
   void names_changed();

@@ -43,9 +43,9 @@ std::string HostTimes::take_domains(std::span<const char> json) {
   return {};
 }
 
-void HostTimes::wait(std::span<const uint64_t> chunk) {
-  waiting_.emplace_back(chunk.begin(), chunk.end());
-  waiting_bytes_ += chunk.size_bytes();
+void HostTimes::wait(std::vector<uint64_t> chunk) {
+  waiting_bytes_ += chunk.size() * 8;
+  waiting_.push_back(std::move(chunk));
 }
 
 bool HostTimes::covered(std::span<const uint64_t> chunk) const {

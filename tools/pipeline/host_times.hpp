@@ -36,7 +36,7 @@ class HostTimes {
   std::string take_domains(std::span<const char> json);
 
   // A chunk of words, to be had back by next_ready().
-  void wait(std::span<const uint64_t> chunk);
+  void wait(std::vector<uint64_t> chunk);
   // The next chunk whose markers the model's final segments cover, or any when `all`. Empty: none.
   std::vector<uint64_t> next_ready(bool all);
 

@@ -35,7 +35,20 @@ Pipeline::~Pipeline() {
   if (!ahead_.empty()) workers_->forget_all();
 }
 
-void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
+std::vector<uint64_t> Pipeline::keep(std::span<const uint64_t> chunk, std::vector<uint64_t>* own) {
+  std::vector<uint64_t> memory;
+  if (!spare_words_.empty()) {
+    memory = std::move(spare_words_.back());
+    spare_words_.pop_back();
+  }
+  if (own)
+    std::swap(memory, *own);
+  else
+    memory.assign(chunk.begin(), chunk.end());
+  return memory;
+}
+
+void Pipeline::push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
   if (h.kind != ChunkKind::device_words) catch_up(format);
@@ -52,10 +65,10 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   switch (h.kind) {
     case ChunkKind::device_words:
       if (!host_clock_ || !s.clock_model) {
-        if (workers_) return words({chunk.begin(), chunk.end()}, s, format);
+        if (workers_) return words(keep(chunk, own), s, format);
         return words_at_once(chunk, s, format);
       }
-      s.times.wait(chunk);
+      s.times.wait(keep(chunk, own));
       return release(s, format, false);
     case ChunkKind::clock:
       if (std::string why = s.times.take_clock(body); !why.empty()) {
@@ -291,14 +304,17 @@ DecodedChunk::Rules Pipeline::rules_for(const shm::ChunkHeader& h, SessionState&
 }
 
 void Pipeline::words(std::vector<uint64_t> chunk, SessionState& s, Format& format) {
-  if (!workers_) return words_at_once(chunk, s, format);
+  if (!workers_) {
+    words_at_once(chunk, s, format);
+    return unused(std::move(chunk));
+  }
   while (ahead_.size() >= kAheadAThread * workers_->threads()) take_oldest(format);
   if (spare_.empty()) spare_.push_back(std::make_unique<DecodedChunk>());
   ahead_.push_back({std::move(spare_.back()), &s});
   spare_.pop_back();
   DecodedChunk& newest = *ahead_.back().chunk;
   const DecodedChunk::Rules rules = rules_for(shm::header_of(chunk), s, format);
-  newest.take(std::move(chunk), rules);
+  unused(newest.take(std::move(chunk), rules));
   workers_->submit(newest);
 }
 
@@ -326,17 +342,27 @@ void Pipeline::emit(DecodedChunk& chunk, SessionState& s, Format& format) {
   s.words_came |= chunk.has_words();
   anomalies_.add(chunk.anomalies());
   Workload& workload = s.workload_of(h.epoch);
-  chunk.each_frame([&](uint8_t risc) -> uint64_t& { return s.until[lane_key(h, risc)]; },
-                   [&](const DecodedChunk::Frame& frame) { emit(chunk, frame, workload, s, format); });
+  // What the thread that decoded the chunk found of all markers: the frames are not read for it again, which are in that thread's caches.
+  bool means_nothing = false;
+  if (const DecodedChunk::Ids* ids = chunk.ids()) {
+    for (const uint16_t id : ids->named) workload.zone_ids.set(id);
+    means_nothing =
+        workload.semantics.means_nothing(ids->all, ids->wide, static_cast<device::Mode>(h.firmware_mode));
+  }
+  const auto emit_frame = [&](const DecodedChunk::Frame& frame) {
+    emit(chunk, frame, means_nothing, workload, s, format);
+  };
+  chunk.each_frame([&](uint8_t risc) -> uint64_t& { return s.until[lane_key(h, risc)]; }, emit_frame);
   s.without_bound += chunk.without_bound();
 }
 
-void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, Workload& workload,
-                    SessionState& s, Format& format) {
+void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, bool means_nothing,
+                    Workload& workload, SessionState& s, Format& format) {
   const shm::ChunkHeader& h = chunk.header();
   delivered_ += frame.markers.size();
-  for (const markers::Marker& m : frame.markers)
-    if (named_by_id(m) && !(m.flags & markers::kQuickPush)) workload.zone_ids.set(m.id);
+  if (!chunk.ids())
+    for (const markers::Marker& m : frame.markers)
+      if (is_of_a_name(m)) workload.zone_ids.set(m.id);
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
   // Trace-only firmware writes the count of replays in place of the host id, and no trace counter.
   const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.decoded.trace_counter;
@@ -355,7 +381,8 @@ void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame,
   events.epoch = h.epoch;
   if (h.read_time_ns != 0) events.seen_ns = h.read_time_ns + kWordsReadWithinNs;
   events.metal_date = date_ ? *date_ : markers::usual_metal_date(h.generation);
-  events.semantics = workload.semantics.of(events, h.generation);
+  events.found_zones = frame.zones;
+  if (!means_nothing) events.semantics = workload.semantics.of(events, h.generation);
   if (host_clock_) {
     events.host_times = frame.times;
     events.tile_clock = s.times.clock_of(h.core_x, h.core_y);

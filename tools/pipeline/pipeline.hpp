@@ -49,7 +49,9 @@ class Pipeline {
   void decode_ahead(Workers& workers) { workers_ = &workers; }
 
   // One chunk, already checked by its source.
-  void push(std::span<const uint64_t> chunk, Format& format);
+  void push(std::span<const uint64_t> chunk, Format& format) { push(chunk, nullptr, format); }
+  // The same without a copy of words that wait: leaves other memory in `chunk`.
+  void take(std::vector<uint64_t>& chunk, Format& format) { push(chunk, &chunk, format); }
 
   // The format has had all words that do not wait for the time stage.
   void catch_up(Format& format);
@@ -128,6 +130,10 @@ class Pipeline {
 
   template <class Which>
   size_t count_ids(Which which) const;
+  // `own`: the memory of `chunk`, null: it is the caller's.
+  void push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own, Format& format);
+  std::vector<uint64_t> keep(std::span<const uint64_t> chunk, std::vector<uint64_t>* own);
+  void unused(std::vector<uint64_t> memory) { spare_words_.push_back(std::move(memory)); }
   SessionState& state_of(const shm::ChunkHeader& h);
   uint32_t free_chip(uint32_t wanted, const std::string& device);
   void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);
@@ -137,8 +143,8 @@ class Pipeline {
   void take_oldest(Format& format);
   void release(SessionState& s, Format& format, bool all);
   void emit(DecodedChunk& chunk, SessionState& s, Format& format);
-  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, Workload& workload, SessionState& s,
-            Format& format);
+  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, bool means_nothing,
+            Workload& workload, SessionState& s, Format& format);
 
   Filter filter_;
   bool keep_duplicates_;
@@ -153,7 +159,7 @@ class Pipeline {
   std::string complaint_;
   std::vector<std::string> remarks_;
 
-  static constexpr size_t kAheadAThread = 2;  // chunks: what they hold stays in the caches
+  static constexpr size_t kAheadAThread = 8;  // chunks; with fewer the threads wait for each other
   struct Ahead {
     std::unique_ptr<DecodedChunk> chunk;
     SessionState* session;
@@ -161,6 +167,7 @@ class Pipeline {
   Workers* workers_ = nullptr;  // null: one thread
   std::deque<Ahead> ahead_;     // oldest first
   std::vector<std::unique_ptr<DecodedChunk>> spare_;
+  std::vector<std::vector<uint64_t>> spare_words_;  // no more than there were chunks that waited
   DecodedChunk at_once_;
 };
 

@@ -53,8 +53,8 @@ bool TableReader::read(uint32_t timeout_ms) {
         break;
     }
     if (source_->lost_beginning()) pipeline_.lost_beginning();
-    pipeline_.push(chunk_, devices_);
     if (options_.tables & TTCOLLECT_HOST) host_.push(chunk_);
+    pipeline_.take(chunk_, devices_);
     if (Clock::now() >= busy_until) return true;
   }
   return true;

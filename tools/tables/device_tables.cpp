@@ -141,8 +141,9 @@ void DeviceTables::ended(ttcollect_zone zone, const FrameEvents& f, uint32_t mar
   tables_.zone_bounds.push_back(duration_bound_ns);
 }
 
-void DeviceTables::zones(Chip& chip, Lane& lane, const FrameEvents& f, ZoneLabels::Lane& labels) {
-  const bool late = ns_.front() < lane.last;
+void DeviceTables::zones(Chip& chip, Lane& lane, const FrameEvents& f, const Times& ns,
+                         ZoneLabels::Lane& labels) {
+  const bool late = ns.front() < lane.last;
   const auto depth = [&] { return static_cast<uint8_t>(std::min(lane.open.size(), kMostDepth)); };
   const std::span<const ZoneStep> steps = lane.steps.of(f.markers, f.main_zone, late);
   const std::span<const uint32_t> bounds = chip.zone_bounds.of(f, steps, lane.starts);
@@ -173,20 +174,15 @@ void DeviceTables::zones(Chip& chip, Lane& lane, const FrameEvents& f, ZoneLabel
       ++unpaired_;
     }
   }
-  lane.last = std::max(lane.last, ns_.back());
+  lane.last = std::max(lane.last, ns.back());
 }
 
-// Times are as Timeline has them, so that a program is the same program in every output.
-void DeviceTables::times(Chip& chip, const FrameEvents& f) {
-  ns_.resize(f.markers.size());
+DeviceTables::Times DeviceTables::times(Chip& chip, const FrameEvents& f) {
   if (!chip.clock_known) {
     chip.clock_known = true;
     chip.cycles = f.host_times.empty() || f.host_times.front().at == 0;
   }
-  const uint64_t mhz = std::max(chip.mhz, 1u);
-  for (size_t i = 0; i < ns_.size(); ++i)
-    ns_[i] = chip.cycles || f.host_times.empty() ? f.markers[i].time_cycles * 1000 / mhz
-                                                 : f.host_times[i].at / kHostTicksPerNs;
+  return {f, !chip.cycles && !f.host_times.empty(), std::max(chip.mhz, 1u)};
 }
 
 void DeviceTables::frame(const FrameEvents& f) {
@@ -198,11 +194,10 @@ void DeviceTables::frame(const FrameEvents& f) {
   }
   if (wanted_ & TTCOLLECT_MARKERS) markers(f, labels);
   if (wanted_ & (TTCOLLECT_ZONES | TTCOLLECT_OPS)) {
-    times(chip, f);
-    if (wanted_ & TTCOLLECT_ZONES) zones(chip, chip.lanes[lane_key(f)], f, labels);
-    if (wanted_ & TTCOLLECT_OPS)
-      chip.programs.take(f, lane_key(f), ns_, !chip.cycles && !f.host_times.empty());
-    chip.last_ns = std::max(chip.last_ns, ns_.back());
+    const Times ns = times(chip, f);
+    if (wanted_ & TTCOLLECT_ZONES) zones(chip, chip.lanes[lane_key(f)], f, ns, labels);
+    if (wanted_ & TTCOLLECT_OPS) chip.programs.take(f, lane_key(f), ns, ns.of_clock);
+    chip.last_ns = std::max(chip.last_ns, ns.back());
     if (chip.last_ns > chip.settled_ns + kSettleEveryNs) {
       settle(f.chip, chip, chip.last_ns - std::min(chip.last_ns, kSettleEveryNs));
       chip.settled_ns = chip.last_ns;

@@ -58,9 +58,22 @@ class DeviceTables : public Format {
     std::map<uint8_t, std::pair<uint32_t, uint64_t>> clock_delivered_until;  // by domain: era, cycles
   };
 
+  // Of a frame's markers, in ns, as Timeline has them, so that a program is the same program in every output.
+  struct Times {
+    const FrameEvents& frame;
+    bool of_clock;  // false: cycles at the nominal clock
+    uint64_t mhz;
+    uint64_t operator[](size_t marker) const {
+      return of_clock ? frame.host_times[marker].at / collect::kHostTicksPerNs
+                      : frame.markers[marker].time_cycles * 1000 / mhz;
+    }
+    uint64_t front() const { return (*this)[0]; }
+    uint64_t back() const { return (*this)[frame.markers.size() - 1]; }
+  };
+
   void markers(const FrameEvents& frame, ZoneLabels::Lane& labels);
-  void zones(Chip& chip, Lane& lane, const FrameEvents& frame, ZoneLabels::Lane& labels);
-  void times(Chip& chip, const FrameEvents& frame);
+  void zones(Chip& chip, Lane& lane, const FrameEvents& frame, const Times& ns, ZoneLabels::Lane& labels);
+  static Times times(Chip& chip, const FrameEvents& frame);
   void settle(uint32_t number, Chip& chip, uint64_t until_ns);
   ttcollect_zone begun(const FrameEvents& frame, uint32_t marker, ZoneLabels::Lane& labels) const;
   void ended(ttcollect_zone zone, const FrameEvents& frame, uint32_t marker, uint32_t duration_bound_ns);
@@ -72,7 +85,6 @@ class DeviceTables : public Format {
   ZoneLabels labels_;
   std::map<uint32_t, Chip> chips_;
   std::map<std::pair<uint32_t, uint64_t>, shm::LossRecord> undated_losses_;  // by chip and id
-  std::vector<uint64_t> ns_;
   uint64_t unpaired_ = 0;
 };
 

@@ -7,11 +7,8 @@
 namespace ttc::tools {
 namespace {
 
-using markers::MarkerType;
-
 constexpr uint64_t kRounds = 3;
 constexpr unsigned kCoresAProgram = 1 << 16;  // flows of a program have numbers of their own
-constexpr uint32_t kNone = ~uint32_t{0};      // no marker
 
 uint64_t key_of(uint32_t host_id, uint16_t replay) {
   return uint64_t{replay} << 32 | host_id;
@@ -25,26 +22,6 @@ bool insert(std::vector<T>& sorted, T value) {
   return true;
 }
 
-// The markers of a frame with which its firmware and its kernel zone begin and end, as far as they do.
-struct Bounds {
-  struct Zone {
-    uint32_t begin = kNone, end = kNone;
-    bool whole() const { return begin != kNone && end != kNone; }
-  } firmware, kernel;
-};
-
-Bounds bounds_of(const FrameEvents& f) {
-  Bounds b;
-  for (uint32_t i = 0; i < f.markers.size(); ++i) {
-    const markers::Marker& m = f.markers[i];
-    if (!(m.flags & markers::kGuaranteed)) continue;
-    Bounds::Zone& zone = m.id == f.main_zone ? b.firmware : b.kernel;
-    if (m.type == MarkerType::zone_start && zone.begin == kNone) zone.begin = i;
-    if (m.type == MarkerType::zone_end) zone.end = i;
-  }
-  return b;
-}
-
 }  // namespace
 
 void Programs::count_rounds(uint32_t core) {
@@ -56,7 +33,9 @@ void Programs::count_rounds(uint32_t core) {
 }
 
 Programs::Open& Programs::of(const FrameEvents& f, uint32_t lane, std::optional<uint64_t> begin_ns) {
-  std::vector<Open*>& same_id = of_one_id_[key_of(f.host_id, f.trace_counter)];
+  const uint64_t key = key_of(f.host_id, f.trace_counter);
+  if (!latest_id_ || latest_id_->first != key) latest_id_ = &*of_one_id_.try_emplace(key).first;
+  std::vector<Open*>& same_id = latest_id_->second;
   Open* nearest = nullptr;
   uint64_t distance = ~uint64_t{0};
   for (Open* const known : same_id) {
@@ -76,52 +55,48 @@ Programs::Open& Programs::of(const FrameEvents& f, uint32_t lane, std::optional<
   return open;
 }
 
-Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, std::span<const uint64_t> ns,
+Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, const LaunchTimes& times,
                                 bool of_clock) {
   Launch launch{lane};
-  if (f.host_id == 0) return launch;
-  const Bounds b = bounds_of(f);
-  if (b.firmware.begin == kNone && b.firmware.end == kNone) return launch;
   const uint32_t core = uint32_t{f.core_x} << 8 | f.core_y;
   count_rounds(core);
-  const bool begins = b.firmware.begin != kNone;
-  Open& open = of(f, lane, begins ? std::optional(ns[b.firmware.begin]) : std::nullopt);
+  Open& open = of(f, lane, times.begins ? std::optional(times.begin.ns) : std::nullopt);
   open.round = round_;
   Program& p = open.is;
   insert(open.lanes, lane);
-  const auto first = begins ? b.firmware.begin : uint32_t{0};
-  const auto last = b.firmware.end != kNone ? b.firmware.end : static_cast<uint32_t>(ns.size() - 1);
-  const auto earliest = [&](uint64_t& so_far, Ends& ends, uint32_t marker) {
-    if (marker == kNone) return;
-    so_far = std::min(so_far, ns[marker]);
-    if (of_clock) ends.begin(f, marker);
+  const auto earliest = [&](uint64_t& so_far, Ends& ends, const End& begin) {
+    if (!begin) return;
+    so_far = std::min(so_far, begin.ns);
+    if (of_clock) ends.begin(f, begin.marker);
   };
-  const auto latest = [&](uint64_t& so_far, Ends& ends, uint32_t marker) {
-    if (marker == kNone) return;
-    so_far = std::max(so_far, ns[marker]);
-    if (of_clock) ends.end(f, marker);
+  const auto latest = [&](uint64_t& so_far, Ends& ends, const End& end) {
+    if (!end) return;
+    so_far = std::max(so_far, end.ns);
+    if (of_clock) ends.end(f, end.marker);
   };
   if (of_clock) p.seen_by = std::max(p.seen_by, f.seen_ns * collect::kHostTicksPerNs);
-  earliest(p.begin_ns, open.firmware, first);
-  latest(p.end_ns, open.firmware, last);
-  if (begins && b.firmware.end == kNone) ++p.open;
-  if (!begins && p.open) --p.open;
-  earliest(p.kernel_begin_ns, open.kernel, b.kernel.begin);
-  latest(p.kernel_end_ns, open.kernel, b.kernel.end);
-  if (b.kernel.whole() && ns[b.kernel.end] > ns[b.kernel.begin] + p.longest_ns) {
-    p.longest_ns = ns[b.kernel.end] - ns[b.kernel.begin];
+  earliest(p.begin_ns, open.firmware, times.begin);
+  latest(p.end_ns, open.firmware, times.end);
+  if (times.begins && !times.ends) ++p.open;
+  if (!times.begins && p.open) --p.open;
+  const End &kernel_begin = times.kernel_begin, &kernel_end = times.kernel_end;
+  earliest(p.kernel_begin_ns, open.kernel, kernel_begin);
+  latest(p.kernel_end_ns, open.kernel, kernel_end);
+  if (kernel_begin && kernel_end && kernel_end.ns > kernel_begin.ns + p.longest_ns) {
+    p.longest_ns = kernel_end.ns - kernel_begin.ns;
     p.longest_x = f.core_x;
     p.longest_y = f.core_y;
     if (of_clock)
-      open.longest_begin = timed_marker(f, b.kernel.begin), open.longest_end = timed_marker(f, b.kernel.end);
+      open.longest_begin = timed_marker(f, kernel_begin.marker),
+      open.longest_end = timed_marker(f, kernel_end.marker);
   }
   const bool fresh = insert(p.cores, core);
   const auto place = std::lower_bound(p.cores.begin(), p.cores.end(), core) - p.cores.begin();
   if (fresh) open.kernels.insert(open.kernels.begin() + place, Kernel{});
-  open.kernels[static_cast<size_t>(place)].take(f, ns, b.kernel.begin, b.kernel.end, of_clock);
-  if (fresh && b.kernel.begin != kNone) {
+  open.kernels[static_cast<size_t>(place)].take(f, kernel_begin, kernel_end, of_clock);
+  if (fresh && kernel_begin) {
     launch.flow = open.number * kCoresAProgram + p.flows.size() + 1;
-    launch.flow_marker = b.kernel.begin;
+    launch.flow_marker = kernel_begin.marker;
     p.flows.push_back(launch.flow);
   }
   return launch;
@@ -159,14 +134,13 @@ uint32_t Programs::Ends::bound_ns(bool one_tile) const {
   return bound_of_shown_ns(end_.at / kTicks - begin_.at / kTicks, measured, bound);
 }
 
-void Programs::Kernel::take(const FrameEvents& f, std::span<const uint64_t> ns, uint32_t begin, uint32_t end,
-                            bool of_clock) {
+void Programs::Kernel::take(const FrameEvents& f, const End& begin, const End& end, bool of_clock) {
   if (of_clock) clock = f.tile_clock;
-  const auto cycles = [&](uint32_t marker) { return f.markers[marker].time_cycles; };
-  if (begin != kNone && (ns[begin] < begin_ns || (ns[begin] == begin_ns && cycles(begin) < begin_cycles)))
-    begin_ns = ns[begin], begin_cycles = cycles(begin);
-  if (end != kNone && (ns[end] > end_ns || (ns[end] == end_ns && cycles(end) > end_cycles)))
-    end_ns = ns[end], end_cycles = cycles(end);
+  const auto cycles = [&](const End& e) { return f.markers[e.marker].time_cycles; };
+  if (begin && (begin.ns < begin_ns || (begin.ns == begin_ns && cycles(begin) < begin_cycles)))
+    begin_ns = begin.ns, begin_cycles = cycles(begin);
+  if (end && (end.ns > end_ns || (end.ns == end_ns && cycles(end) > end_cycles)))
+    end_ns = end.ns, end_cycles = cycles(end);
 }
 
 uint32_t Programs::Kernel::bound_ns(collect::HostTime seen_by) const {
@@ -238,6 +212,7 @@ std::vector<Program> Programs::taken(uint64_t until_ns, uint64_t rounds) {
     const auto same_id = of_one_id_.find(key_of(it->second.is.host_id, it->second.is.replay));
     std::erase(same_id->second, &it->second);
     if (same_id->second.empty()) of_one_id_.erase(same_id);
+    latest_id_ = nullptr;
     done.push_back(closed(std::move(it->second)));
     it = open_.erase(it);
   }

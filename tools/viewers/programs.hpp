@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tools/pipeline/duration_bound.hpp"
@@ -54,8 +55,15 @@ class Programs {
     uint64_t flow = 0;  // 0: the core is in the program already
     uint32_t flow_marker = ~uint32_t{0};
   };
-  // One frame of a lane; `ns` by marker. `of_clock`: these are the host times, which the frame has.
-  Launch take(const FrameEvents& frame, uint32_t lane, std::span<const uint64_t> ns, bool of_clock);
+  // One frame of a lane; `ns`: by marker, a span, or what computes the time of one marker. `of_clock`: these are the host times, which the
+  // frame has.
+  template <class Ns>
+  Launch take(const FrameEvents& frame, uint32_t lane, const Ns& ns, bool of_clock) {
+    if (frame.host_id == 0) return {lane};
+    const FrameZones zones = frame.zones();
+    if (zones.firmware.begin == FrameZones::kNone && zones.firmware.end == FrameZones::kNone) return {lane};
+    return take(frame, lane, LaunchTimes(zones, frame.markers.size(), ns), of_clock);
+  }
 
   // Takes away what is settled and has ended before `until_ns`, and the older half where there are too many, by
   // begin. ~0: all there are.
@@ -64,12 +72,33 @@ class Programs {
   std::vector<Program> ended(uint64_t until_ns);
 
  private:
+  // One end of a zone: its marker, kNone: it has none, and its time.
+  struct End {
+    uint32_t marker = FrameZones::kNone;
+    uint64_t ns = 0;
+    explicit operator bool() const { return marker != FrameZones::kNone; }
+  };
+  // The ends of a launch's zones. Where one of the firmware zone is not in the frame, its first or last marker stands for it.
+  struct LaunchTimes {
+    End begin, end, kernel_begin, kernel_end;
+    bool begins, ends;
+    template <class Ns>
+    LaunchTimes(const FrameZones& zones, size_t markers, const Ns& ns)
+        : begins(zones.firmware.begin != FrameZones::kNone), ends(zones.firmware.end != FrameZones::kNone) {
+      begin.marker = begins ? zones.firmware.begin : 0;
+      end.marker = ends ? zones.firmware.end : static_cast<uint32_t>(markers - 1);
+      kernel_begin.marker = zones.kernel.begin, kernel_end.marker = zones.kernel.end;
+      for (End* e : {&begin, &end, &kernel_begin, &kernel_end})
+        if (*e) e->ns = ns[e->marker];
+    }
+  };
+  Launch take(const FrameEvents& frame, uint32_t lane, const LaunchTimes& times, bool of_clock);
+
   struct Kernel {
     uint64_t begin_ns = ~uint64_t{0}, end_ns = 0;
     uint64_t begin_cycles = 0, end_cycles = 0;
     const collect::ClockMap* clock = nullptr;  // null: the times are not of a clock model
-    void take(const FrameEvents& frame, std::span<const uint64_t> ns, uint32_t begin, uint32_t end,
-              bool of_clock);
+    void take(const FrameEvents& frame, const End& begin, const End& end, bool of_clock);
     uint32_t bound_ns(collect::HostTime seen_by) const;
   };
   // The first begin and the last end of the zones of all cores.
@@ -107,8 +136,10 @@ class Programs {
 
   std::unordered_map<uint64_t, Open> open_;                     // by number
   std::unordered_map<uint64_t, std::vector<Open*>> of_one_id_;  // open ones, by host id and replay
-  std::unordered_map<uint32_t, uint64_t> rounds_;               // in which a core came, by core
-  uint32_t core_ = ~0u;                                         // that came last
+  // The entry of the last frame: frames of a launch come in a row. Null: it may be gone.
+  std::pair<const uint64_t, std::vector<Open*>>* latest_id_ = nullptr;
+  std::unordered_map<uint32_t, uint64_t> rounds_;  // in which a core came, by core
+  uint32_t core_ = ~0u;                            // that came last
   uint64_t round_ = 0;
   uint64_t next_ = 1;
 };
