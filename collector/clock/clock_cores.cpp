@@ -382,18 +382,18 @@ size_t ClockEstimator::reach(size_t from, size_t to, size_t most) const {
 
 void ClockEstimator::find_states(Core& core, size_t first, size_t last) const {
   core.states_first = first;
-  core.states.clear();
+  core.states.assign(last - first + 1, CourseStates());
   core.pacings.clear();
   for (size_t i = first; i < last; ++i) core.pacings.push_back(pacing_in(core, i));
   if (shifts_near(first)) return find_states_beside_shifts(core, first, last);
   const size_t begin = reach(first, std::max(core.first, base_), kMostBeside),
                end = reach(last, core.last, kMostBeside);
   const CoreCourse c = course_of(core, begin, end);
-  if (!c.course.agrees()) return core.states.push_back_none(last - first + 1);
+  if (!c.course.agrees()) return;
   for (size_t i = first; i <= last; ++i) {
     CourseStates s = c.course.at(c.point_at(i));
     s.shift_origin(ns_of(sample(i).best.before, sample(begin).best.before));
-    core.states.push_back(s);
+    core.states[i - first] = s;
   }
 }
 
@@ -414,27 +414,17 @@ CourseStates ClockEstimator::without_read(const CoreCourse& c, size_t i, size_t 
 // A small disturbance that left the frequency as it was may be among the reads without showing. A sample is on the one side of it or on
 // the other, so all reads of one side have the time. One half of all reads is without it, and has the pace.
 void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t last) const {
-  core.beside.clear();
-  const auto none = [&core](size_t count) {
-    core.states.push_back_none(count);
-    core.beside.push_back_none(count);
-  };
+  core.beside.assign(last - first + 1, CourseStates());
   for (size_t from = first; from <= last; from += kBesideShifts) {
     const size_t until = std::min(from + kBesideShifts - 1, last);
     const size_t begin = reach(from, std::max(core.first, base_), half_window()),
                  end = reach(until, core.last, half_window());
-    if (begin == end) {
-      none(until - from + 1);
-      continue;
-    }
+    if (begin == end) continue;
     const CoreCourse c = course_of(core, begin, end);
     const size_t middle = (begin + end) / 2;
     const CourseStates early = c.course.by_earlier(c.point_at(middle)),
                        late = c.course.by_later(c.point_at(middle + 1));
-    if (early.empty() || late.empty()) {
-      none(until - from + 1);
-      continue;
-    }
+    if (early.empty() || late.empty()) continue;
     const Range a = early.paces(), b = late.paces();
     for (size_t i = from; i <= until; ++i) {
       const double drift = c.drift(c.point_at(std::min(i, middle)), c.point_at(std::max(i, middle + 1)));
@@ -442,10 +432,7 @@ void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t 
       CourseStates left = c.course.by_earlier(c.point_at(i)), right = c.course.by_later(c.point_at(i));
       left.keep_paces(paces);
       right.keep_paces(paces);
-      if (left.empty() || right.empty()) {
-        none(1);
-        continue;
-      }
+      if (left.empty() || right.empty()) continue;
       left.join(right);
       const double origin = ns_of(sample(i).best.before, sample(begin).best.before);
       CourseStates beside = without_read(c, i, i - 1, begin);
@@ -454,9 +441,9 @@ void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t 
       beside.shift_origin(origin);
       const double little = kHiddenShare * widest_usual_ns(begin, end);
       beside.keep_times({-little, ns_of(sample(i).best.after, sample(i).best.before) + little});
-      core.beside.push_back(beside);
+      core.beside[i - first] = beside;
       left.shift_origin(origin);
-      core.states.push_back(left);
+      core.states[i - first] = left;
     }
   }
 }

@@ -137,13 +137,13 @@ class ClockEstimator {
     // What is left of the course at samples from `states_first` on, times from the begin of each one's tightest read. Empty
     // where reads and what is assumed contradict each other.
     size_t states_first = 0;
-    StatesRow states;
+    std::vector<CourseStates> states;
     std::vector<Pacing> pacings;  // what is assumed from each of them to the next
     // Set where a small disturbance may be hidden, else empty: the courses that continue from one side up to each sample, but not
     // past its read.
-    StatesRow beside;
+    std::vector<CourseStates> beside;
     const Pacing& pacing(size_t i) const { return pacings[i - states_first]; }
-    CourseStates state(size_t i) const { return states[i - states_first]; }
+    const CourseStates& state(size_t i) const { return states[i - states_first]; }
   };
 
   size_t newest() const { return base_ + samples_.size() - 1; }

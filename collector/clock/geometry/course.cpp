@@ -50,25 +50,25 @@ void Course::keep(CourseStates& states, const Point& point) const {
 
 bool Course::go_through(const CourseStates& begin, const CourseStates& end) {
   const size_t last = points_.size() - 1;
-  CourseStates states = inside(begin, points_[0].x);
-  keep(states, points_[0]);
-  forward_.push_back(states);
+  forward_.resize(points_.size());
+  backward_.resize(points_.size());
+  forward_[0] = inside(begin, points_[0].x);
+  keep(forward_[0], points_[0]);
   for (size_t i = 1; i <= last; ++i) {
-    states.advance(points_[i].x - points_[i - 1].x, inside(pacings_[i - 1]));
-    keep(states, points_[i]);
-    forward_.push_back(states);
+    forward_[i] = forward_[i - 1];
+    forward_[i].advance(points_[i].x - points_[i - 1].x, inside(pacings_[i - 1]));
+    keep(forward_[i], points_[i]);
   }
-  states = inside(end, points_[last].x);
-  keep(states, points_[last]);
-  backward_.push_back(states);
+  backward_[last] = inside(end, points_[last].x);
+  keep(backward_[last], points_[last]);
   for (size_t i = last; i-- > 0;) {
-    states.retreat(points_[i + 1].x - points_[i].x, inside(pacings_[i]));
-    keep(states, points_[i]);
-    backward_.push_back(states);
+    backward_[i] = backward_[i + 1];
+    backward_[i].retreat(points_[i + 1].x - points_[i].x, inside(pacings_[i]));
+    keep(backward_[i], points_[i]);
   }
   for (size_t i = 0; i <= last; ++i) {
     CourseStates both = forward_[i];
-    both.keep(backward(i));
+    both.keep(backward_[i]);
     if (both.empty()) return false;
   }
   return true;
@@ -76,12 +76,12 @@ bool Course::go_through(const CourseStates& begin, const CourseStates& end) {
 
 CourseStates Course::at(size_t i) const {
   CourseStates s = forward_[i];
-  s.keep(backward(i));
+  s.keep(backward_[i]);
   return outside(s, points_[i].x);
 }
 
 CourseStates Course::within(size_t i, double x) const {
-  CourseStates s = forward_[i], later = backward(i + 1);
+  CourseStates s = forward_[i], later = backward_[i + 1];
   s.advance(x - points_[i].x, inside(pacings_[i]));
   later.retreat(points_[i + 1].x - x, inside(pacings_[i]));
   s.keep(later);

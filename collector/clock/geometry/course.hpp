@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "collector/clock/geometry/course_states.hpp"
-#include "collector/clock/geometry/states_row.hpp"
 
 namespace ttc::collect {
 
@@ -35,7 +34,7 @@ class Course {
   // though no course is left by both.
   CourseStates at(size_t i) const;
   CourseStates by_earlier(size_t i) const { return outside(forward_[i], points_[i].x); }
-  CourseStates by_later(size_t i) const { return outside(backward(i), points_[i].x); }
+  CourseStates by_later(size_t i) const { return outside(backward_[i], points_[i].x); }
   // The states at x between the points i and i + 1.
   CourseStates within(size_t i, double x) const;
 
@@ -47,12 +46,11 @@ class Course {
   Pacing inside(const Pacing& pacing) const;
   void keep(CourseStates& states, const Point& point) const;
   bool go_through(const CourseStates& begin, const CourseStates& end);
-  CourseStates backward(size_t i) const { return backward_[points_.size() - 1 - i]; }
 
   std::vector<Point> points_;
   std::vector<Pacing> pacings_;
-  double line_;                   // its pace
-  StatesRow forward_, backward_;  // backward_: the last point's first
+  double line_;  // its pace
+  std::vector<CourseStates> forward_, backward_;
   bool agrees_;
 };
 

@@ -52,7 +52,6 @@ class CourseStates {
   void retreat(double cycles, const Pacing& pacing);
 
  private:
-  friend class StatesRow;
   struct Corner {
     double time, pace;
   };
