@@ -78,8 +78,8 @@ struct FrameEvents {
   // Of the tile, where host times were requested; as old as the pipeline. Null: none, or it is not known how far the tile's counter is
   // from the one that it describes.
   const collect::ClockMap* tile_clock = nullptr;
-  std::optional<FrameZones> found_zones =
-      {};  // by the thread that decoded the frame; none: zones() searches for them
+  // Found by the thread that decoded the frame. None: zones() searches for them.
+  std::optional<FrameZones> found_zones = {};
   FrameZones zones() const { return found_zones ? *found_zones : FrameZones::of(markers, main_zone); }
 
   // The first or, of 16-byte data, the second word.

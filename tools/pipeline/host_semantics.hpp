@@ -31,7 +31,7 @@ namespace ttc::tools {
 
 // False where the id is the event itself or a fixed one, not the hash of a name.
 bool named_by_id(const markers::Marker& marker);
-// The same, and the firmware names no zone of it: a push of its own.
+// The id stands for a name of the workload's. The zone of a quick push is the firmware's own.
 inline bool is_of_a_name(const markers::Marker& marker) {
   return !(marker.flags & markers::kQuickPush) && named_by_id(marker);
 }

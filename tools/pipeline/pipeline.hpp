@@ -167,7 +167,7 @@ class Pipeline {
   Workers* workers_ = nullptr;  // null: one thread
   std::deque<Ahead> ahead_;     // oldest first
   std::vector<std::unique_ptr<DecodedChunk>> spare_;
-  std::vector<std::vector<uint64_t>> spare_words_;  // no more than there were chunks that waited
+  std::vector<std::vector<uint64_t>> spare_words_;  // memory of chunks that waited, and no longer do
   DecodedChunk at_once_;
 };
 
