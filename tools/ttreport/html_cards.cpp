@@ -29,8 +29,10 @@ std::string bound_text(double ns) {
 json bounds_card(const OpReport& report) {
   const Totals& t = report.totals;
   std::map<std::string, double> limits;
-  for (const ReportRow& r : report.rows)
-    if (r.device_us && !r.limit.what.empty()) limits[r.limit.what] += *r.device_us;
+  for (const ReportRow& r : report.rows) {
+    if (!r.device_us) continue;
+    if (const std::string what = r.limit().what; !what.empty()) limits[what] += *r.device_us;
+  }
   std::vector<std::pair<double, std::string>> by_time;
   by_time.reserve(limits.size());
   for (const auto& [what, time] : limits) by_time.emplace_back(time, what);

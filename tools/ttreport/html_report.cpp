@@ -156,7 +156,9 @@ class HtmlReport : public Report {
                       "dram", "flops",  "fidelity", "limit",  "waits",   "imbalance", "nokernel",
                       "rule", "shares", "call",     "sign",   "process", "bound",     "gapbound"};
     json ops = json::array();
-    for (const ReportRow& r : report.rows)
+    for (const ReportRow& r : report.rows) {
+      const Bound limit = r.limit();
+      const Bottleneck waits = r.waits();
       ops.push_back({r.op.id,
                      number(r.total_percent),
                      r.op.signpost() ? r.op.code : r.figures.text,
@@ -167,17 +169,18 @@ class HtmlReport : public Report {
                      number(r.figures.dram_percent),
                      number(r.figures.flops_percent),
                      r.figures.fidelity,
-                     r.limit.what,
-                     r.waits.who,
+                     limit.what,
+                     waits.who,
                      number(r.imbalance_percent),
                      number(r.dispatch_percent),
-                     r.limit.why,
-                     r.waits.why,
+                     limit.why,
+                     waits.why,
                      r.op.call_count ? json(*r.op.call_count) : json(nullptr),
                      r.op.signpost() ? 1 : 0,
                      r.op.process,
                      bound_ns(r.device_bound_us),
                      bound_ns(r.gap_bound_us)});
+    }
     data["ops"] = std::move(ops);
     int64_t index = 0;
     for (const ReportRow& r : report.rows) {

@@ -253,6 +253,8 @@ class OpsReport : public Report {
   static Number in_us(const Number& ns) { return ns ? Number(*ns / 1000) : Number(); }
 
   static json as_json(const ReportRow& r) {
+    const Bound limit = r.limit();
+    const Bottleneck waits = r.waits();
     return {{"id", r.op.id},
             {"op_code", r.op.code},
             {"text", r.figures.text},
@@ -271,10 +273,10 @@ class OpsReport : public Report {
             {"tflops", number_or_null(r.figures.tflops)},
             {"flops_percent", number_or_null(r.figures.flops_percent)},
             {"fidelity", r.figures.fidelity},
-            {"limit", r.limit.what},
-            {"limit_rule", r.limit.why},
-            {"waits_for", r.waits.who},
-            {"risc_shares", r.waits.why},
+            {"limit", limit.what},
+            {"limit_rule", limit.why},
+            {"waits_for", waits.who},
+            {"risc_shares", waits.why},
             {"imbalance_percent", number_or_null(r.imbalance_percent)},
             {"not_kernel_percent", number_or_null(r.dispatch_percent)},
             {"device_bound_us", number_or_null(r.device_bound_us)},

@@ -88,8 +88,8 @@ std::vector<TextCell> text_row(const ReportRow& r, double least_percent, double 
       {with_unit(f.tflops, 1, "TFLOPs"), flops},
       {with_unit(f.flops_percent, 1, "%"), flops},
       {f.fidelity, is_matmul(r.op.code) ? fidelity_ink(r.op) : Ink::plain},
-      {op ? r.limit.what : ""},
-      {r.waits.who},
+      {op ? r.limit().what : ""},
+      {r.waits().who},
       {with_unit(r.imbalance_percent, 0, "%"), r.imbalance_percent.value_or(0) > 50 ? Ink::red : Ink::plain},
       {with_unit(r.dispatch_percent, 0, "%"), r.dispatch_percent.value_or(0) > 50 ? Ink::red : Ink::plain}};
   if (extra.bounds) {

@@ -156,8 +156,6 @@ ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
   if (r.gap_us) r.gap_bound_us = in_us(op.gap_bound());
   r.first_to_last_bound_us = in_us(op.first_to_last_bound());
   r.dispatch_bound_us = in_us(op.dispatch_bound());
-  r.limit = bound(op, r.figures);
-  r.waits = bottleneck(op);
   if (op.core_mean && *op.core_mean > 0 && op.core_max)
     r.imbalance_percent = (*op.core_max / *op.core_mean - 1) * 100;
   return r;

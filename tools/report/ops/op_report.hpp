@@ -29,12 +29,13 @@ struct ReportRow {
   Number device_us, gap_us, total_percent;
   Number device_bound_us, gap_bound_us;  // the true times lie within so much of them; absent: not known
   std::string bound;                     // DRAM, FLOP, BOTH, SLOW, HOST or empty: tt-perf-report's
-  Bound limit;                           // ours, for every op
-  Bottleneck waits;
-  Number imbalance_percent;  // slowest core over the mean, less 100
-  Number dispatch_percent;   // of kernel and gap together: what is no kernel
+  Number imbalance_percent;              // slowest core over the mean, less 100
+  Number dispatch_percent;               // of kernel and gap together: what is no kernel
   Number dispatch_percent_bound, first_to_last_bound_us, dispatch_bound_us;
   std::vector<std::string> advice;
+  // Ours, for every op; made when they are shown.
+  Bound limit() const { return op.signpost() ? Bound() : report::bound(op, figures); }
+  Bottleneck waits() const { return op.signpost() ? Bottleneck() : bottleneck(op); }
 };
 
 // Rows of a report, each made when it is read: memory does not grow with them.

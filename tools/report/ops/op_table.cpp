@@ -14,6 +14,15 @@ constexpr double kMostNs = 1e15, kMostCycles = 9007199254740992.0;
 
 }  // namespace
 
+struct OpTableReader::TensorColumns {
+  TensorColumns(const std::string& tensor, bool padded)
+      : layout(tensor + "_LAYOUT"), datatype(tensor + "_DATATYPE"), memory(tensor + "_MEMORY") {
+    const std::string tail = padded ? "_PAD[LOGICAL]" : "";
+    w = tensor + "_W" + tail, z = tensor + "_Z" + tail, y = tensor + "_Y" + tail, x = tensor + "_X" + tail;
+  }
+  std::string w, z, y, x, layout, datatype, memory;
+};
+
 // The cells of the row that is being read, by the names of their columns.
 class OpTableReader::Cell {
  public:
@@ -24,15 +33,16 @@ class OpTableReader::Cell {
   void row(const std::vector<std::string>& cells, uint64_t id) {
     cells_ = &cells;
     id_ = id;
+    next_ = 0;
   }
-  std::string text(const char* column) const {
-    const auto it = place_.find(column);
-    return it == place_.end() ? std::string() : (*cells_)[it->second];
+  std::string text(std::string_view column) {
+    const std::string* const cell = find(column);
+    return cell ? *cell : std::string();
   }
-  Number number(const std::string& column, double least, double most) {
-    const auto it = place_.find(column);
-    if (it == place_.end()) return std::nullopt;
-    std::string_view cell = (*cells_)[it->second];
+  Number number(std::string_view column, double least, double most) {
+    const std::string* const found = find(column);
+    if (!found) return std::nullopt;
+    std::string_view cell = *found;
     while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
     while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
     if (cell.empty() || cell == "nan" || cell == "NaN" || cell == "None") return std::nullopt;
@@ -41,31 +51,31 @@ class OpTableReader::Cell {
     if (error == std::errc{} && end == cell.data() + cell.size() && value >= least && value <= most)
       return value;
     if (bad_++ == 0)
-      first_ = "row " + std::to_string(id_) + ", column '" + column + "', '" +
+      first_ = "row " + std::to_string(id_) + ", column '" + std::string(column) + "', '" +
                std::string(cell.substr(0, 40)) + "'";
     return std::nullopt;
   }
   template <class T>
-  std::optional<T> whole(const char* column) {
+  std::optional<T> whole(std::string_view column) {
     const Number n = number(column, 0, sizeof(T) == 8 ? kMostCycles : 4294967295.0);
     return n ? std::optional(static_cast<T>(*n)) : std::nullopt;
   }
-  Number ns(const char* column) { return number(column, -kMostNs, kMostNs); }
-  Number duration(const char* column) { return number(column, 0, kMostNs); }
-  Number percent(const char* column) { return number(column, 0, 1e6); }
+  Number ns(std::string_view column) { return number(column, -kMostNs, kMostNs); }
+  Number duration(std::string_view column) { return number(column, 0, kMostNs); }
+  Number percent(std::string_view column) { return number(column, 0, 1e6); }
 
   // padded[logical] or a plain number
-  Number side(const std::string& column) {
-    const auto it = place_.find(column);
-    if (it == place_.end()) return std::nullopt;
-    const std::string& cell = (*cells_)[it->second];
-    if (cell.empty()) return std::nullopt;
+  Number side(std::string_view column) {
+    const std::string* const found = find(column);
+    if (!found || found->empty()) return std::nullopt;
+    const std::string& cell = *found;
     double value = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error == std::errc{} && value >= 0 && (end == cell.data() + cell.size() || *end == '['))
       return std::floor(value);
     if (bad_++ == 0)
-      first_ = "row " + std::to_string(id_) + ", column '" + column + "', '" + cell.substr(0, 40) + "'";
+      first_ = "row " + std::to_string(id_) + ", column '" + std::string(column) + "', '" +
+               cell.substr(0, 40) + "'";
     return std::nullopt;
   }
   void end(OpTable& table) const {
@@ -77,7 +87,25 @@ class OpTableReader::Cell {
   }
 
  private:
+  struct Column {
+    std::string name;
+    std::optional<size_t> place;
+  };
+  // Each row is read in the same order of columns: they are found by name for the first one.
+  const std::string* find(std::string_view column) {
+    if (next_ == in_order_.size() || in_order_[next_].name != column) {
+      in_order_.resize(next_);
+      const auto known = place_.find(std::string(column));
+      in_order_.push_back(
+          {std::string(column), known == place_.end() ? std::nullopt : std::optional(known->second)});
+    }
+    const Column& found = in_order_[next_++];
+    return found.place ? &(*cells_)[*found.place] : nullptr;
+  }
+
   std::unordered_map<std::string, size_t> place_;
+  std::vector<Column> in_order_;  // of requests
+  size_t next_ = 0;
   const std::vector<std::string>* cells_ = nullptr;
   uint64_t id_ = 0, bad_ = 0;
   std::string first_;
@@ -85,17 +113,16 @@ class OpTableReader::Cell {
 
 namespace {
 
-template <class Reader>
-Tensor tensor(Reader& r, const std::string& front, bool padded) {
-  const std::string tail = padded ? "_PAD[LOGICAL]" : "";
+template <class Reader, class Columns>
+Tensor tensor(Reader& r, const Columns& names) {
   Tensor t;
-  t.w = r.side(front + "_W" + tail);
-  t.z = r.side(front + "_Z" + tail);
-  t.y = r.side(front + "_Y" + tail);
-  t.x = r.side(front + "_X" + tail);
-  t.layout = r.text((front + "_LAYOUT").c_str());
-  t.datatype = r.text((front + "_DATATYPE").c_str());
-  t.memory = r.text((front + "_MEMORY").c_str());
+  t.w = r.side(names.w);
+  t.z = r.side(names.z);
+  t.y = r.side(names.y);
+  t.x = r.side(names.x);
+  t.layout = r.text(names.layout);
+  t.datatype = r.text(names.datatype);
+  t.memory = r.text(names.memory);
   return t;
 }
 
@@ -136,6 +163,7 @@ OpTableReader::OpTableReader(OpTable& table, const std::vector<std::string>& hea
   for (const std::string& name : header)
     table.padded_names = table.padded_names || name.find("_PAD[LOGICAL]") != std::string::npos;
   device_only_ = !cell_->has("OP CODE");
+  for (const char* name : {"INPUT_0", "INPUT_1", "OUTPUT_0"}) tensors_.emplace_back(name, table.padded_names);
 }
 
 OpTableReader::~OpTableReader() = default;
@@ -165,9 +193,9 @@ OpRow OpTableReader::row(const std::vector<std::string>& cells, uint64_t id) {
   op.cores = r.number("CORE COUNT", 0, 1e5);
   op.available_cores = r.number("AVAILABLE WORKER CORE COUNT", 0, 1e5);
   times(r, op);
-  op.input0 = tensor(r, "INPUT_0", table_.padded_names);
-  op.input1 = tensor(r, "INPUT_1", table_.padded_names);
-  op.output0 = tensor(r, "OUTPUT_0", table_.padded_names);
+  op.input0 = tensor(r, tensors_[0]);
+  op.input1 = tensor(r, tensors_[1]);
+  op.output0 = tensor(r, tensors_[2]);
   op.compute_sources = r.text("COMPUTE KERNEL SOURCE");
   op.data_sources = r.text("DATA MOVEMENT KERNEL SOURCE");
   op.compute_hash = r.text("COMPUTE KERNEL HASH");

@@ -39,10 +39,12 @@ class OpTableReader {
 
  private:
   class Cell;
+  struct TensorColumns;
   OpTable& table_;
   std::unique_ptr<Cell> cell_;
   uint32_t device_offset_;
   bool device_only_;
+  std::vector<TensorColumns> tensors_;
 };
 
 // `lines`: IDs of the rows; empty: numbered from 2.

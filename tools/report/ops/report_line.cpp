@@ -79,10 +79,9 @@ std::vector<std::string> report_line(const ReportRow& r, const ReportColumns& co
   }
   if (columns.raw_codes) line.push_back(r.op.code);
   if (columns.extended) {
-    line.push_back(r.limit.what);
-    line.push_back(r.limit.why);
-    line.push_back(r.waits.who);
-    line.push_back(r.waits.why);
+    const Bound limit = r.limit();
+    const Bottleneck waits = r.waits();
+    line.insert(line.end(), {limit.what, limit.why, waits.who, waits.why});
     line.push_back(r.op.slowest_x
                        ? std::to_string(*r.op.slowest_x) + "," + std::to_string(r.op.slowest_y.value_or(0))
                        : "");

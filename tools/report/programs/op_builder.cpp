@@ -126,10 +126,21 @@ void OpBuilder::put_aside_oldest() {
 }
 
 void OpBuilder::end() {
-  while (!order_.empty()) put_aside_oldest();
-  aside_.drain([&](Program& program) {
+  const auto close_all = [this](Program& program) {
     for (Execution& e : program.executions) close(e);
-  });
+  };
+  if (!aside_.empty()) {
+    while (!order_.empty()) put_aside_oldest();
+    return aside_.drain(close_all);
+  }
+  // All of it is in memory: in the same order without a way through the spill.
+  std::sort(order_.begin(), order_.end());
+  for (const Launch& launch : order_) {
+    const auto it = open_.find(launch);
+    close_all(it->second);
+    open_.erase(it);
+  }
+  order_.clear();
 }
 
 }  // namespace ttc::report

@@ -77,6 +77,7 @@ class ProgramParts {
  public:
   // Throws std::runtime_error, as Spill does.
   void put(const Program& part);
+  bool empty() const { return number_ == 0; }
   // Hands over every program, joined of its parts, in order of chip, host id, trace id and trace counter.
   void drain(const std::function<void(Program&)>& take);
 

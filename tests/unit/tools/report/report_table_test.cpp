@@ -163,9 +163,9 @@ TEST(ReportOpsTable, a_convolution_counts_the_worker_cores_of_its_own_row) {
 TEST(ReportOpsTable, every_op_has_a_limit_with_its_rule) {
   const OpReport report = make_report(
       op_table(table(std::string(kHead) + matmul("HiFi2", "38000") + matmul("LoFi", "1")), {}), {});
-  EXPECT_EQ(report.rows[0].limit.what, "dram");
-  EXPECT_NE(report.rows[0].limit.why.find("%"), std::string::npos);
-  for (const ReportRow& r : report.rows) EXPECT_FALSE(r.limit.what.empty() || r.limit.why.empty());
+  EXPECT_EQ(report.rows[0].limit().what, "dram");
+  EXPECT_NE(report.rows[0].limit().why.find("%"), std::string::npos);
+  for (const ReportRow& r : report.rows) EXPECT_FALSE(r.limit().what.empty() || r.limit().why.empty());
 }
 
 std::string op(const char* code, const char* type, int start, const char* gap = "0") {
