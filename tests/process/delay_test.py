@@ -217,7 +217,9 @@ def kills():
                 victims[:] = [p for p, n in there if name in (n, "any")]
             return victims or process.poll() is not None
         h.wait_until(appear, f"a process of the run to kill ({name})")
-        h.check(process.poll() is None, f"the experiment is over before {name} was killed; killed: {killed}")
+        if process.poll() is not None:
+            code, _, err = h.finish(process)
+            h.check(False, f"ttdelay ended with {code} before {name} was killed: {err}; killed: {killed}")
         time.sleep(rng.uniform(0, 0.1))    # a moment of the run, whichever
         try:
             os.kill(rng.choice(victims), signal.SIGKILL)

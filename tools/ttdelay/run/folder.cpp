@@ -1,7 +1,6 @@
 #include "tools/ttdelay/run/folder.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -61,6 +60,14 @@ nlohmann::ordered_json identity_of(const Experiment& experiment) {
   return json;
 }
 
+// A lock of the process: a child that it has forked does not hold it, so that it ends with a process that is killed between fork and exec.
+bool lock_whole(int file) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return fcntl(file, F_SETLK, &whole) == 0;
+}
+
 std::string drawn_mark() {
   std::random_device device;
   char text[40];
@@ -81,7 +88,7 @@ ExperimentFolder::ExperimentFolder(const std::string& path, Experiment& experime
   if (error) throw FolderError(path + " cannot be made: " + error.message());
   lock_ = open((path_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw FolderError(path_ + " cannot be written to: " + std::strerror(errno));
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_whole(lock_)) {
     close(lock_);
     throw FolderError("another ttdelay is at work in " + path_ + "; wait for it, or take another folder");
   }
