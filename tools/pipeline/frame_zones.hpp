@@ -12,7 +12,6 @@ struct FrameZones {
   static constexpr uint32_t kNone = ~uint32_t{0};  // no marker
   struct Zone {
     uint32_t begin = kNone, end = kNone;  // indices into the frame's markers
-    bool whole() const { return begin != kNone && end != kNone; }
   };
   Zone firmware, kernel;
 

@@ -40,12 +40,21 @@ std::vector<uint64_t> Pipeline::keep(std::span<const uint64_t> chunk, std::vecto
   if (!spare_words_.empty()) {
     memory = std::move(spare_words_.back());
     spare_words_.pop_back();
+    spare_bytes_ -= memory.capacity() * sizeof memory[0];
   }
   if (own)
     std::swap(memory, *own);
   else
     memory.assign(chunk.begin(), chunk.end());
   return memory;
+}
+
+// A source whose clock chunks failed to come for long had many chunks wait: not all of their memory is kept for the next ones.
+void Pipeline::unused(std::vector<uint64_t> memory) {
+  const size_t bytes = memory.capacity() * sizeof memory[0];
+  if (bytes == 0 || spare_bytes_ + bytes > kMostSpareBytes) return;
+  spare_bytes_ += bytes;
+  spare_words_.push_back(std::move(memory));
 }
 
 void Pipeline::push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own, Format& format) {

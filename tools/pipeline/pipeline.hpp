@@ -133,7 +133,7 @@ class Pipeline {
   // `own`: the memory of `chunk`, null: it is the caller's.
   void push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own, Format& format);
   std::vector<uint64_t> keep(std::span<const uint64_t> chunk, std::vector<uint64_t>* own);
-  void unused(std::vector<uint64_t> memory) { spare_words_.push_back(std::move(memory)); }
+  void unused(std::vector<uint64_t> memory);
   SessionState& state_of(const shm::ChunkHeader& h);
   uint32_t free_chip(uint32_t wanted, const std::string& device);
   void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);
@@ -167,7 +167,9 @@ class Pipeline {
   Workers* workers_ = nullptr;  // null: one thread
   std::deque<Ahead> ahead_;     // oldest first
   std::vector<std::unique_ptr<DecodedChunk>> spare_;
+  static constexpr size_t kMostSpareBytes = 4 << 20;
   std::vector<std::vector<uint64_t>> spare_words_;  // memory of chunks that waited, and no longer do
+  size_t spare_bytes_ = 0;                          // of these
   DecodedChunk at_once_;
 };
 

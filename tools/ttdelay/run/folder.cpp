@@ -89,7 +89,10 @@ ExperimentFolder::ExperimentFolder(const std::string& path, Experiment& experime
   lock_ = open((path_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw FolderError(path_ + " cannot be written to: " + std::strerror(errno));
   if (!lock_whole(lock_)) {
+    const int error_number = errno;
     close(lock_);
+    if (error_number != EAGAIN && error_number != EACCES)
+      throw FolderError(path_ + "/lock cannot be locked: " + std::strerror(error_number));
     throw FolderError("another ttdelay is at work in " + path_ + "; wait for it, or take another folder");
   }
   if (!fs::exists(path_ + "/experiment.json")) {
