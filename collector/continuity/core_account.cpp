@@ -6,9 +6,9 @@ namespace ttc::collect {
 
 using shm::LossCause;
 
-// The four places that record an interval: here, in between(), in room() and room_between(), in undelivered(), and in end_open().
-void CoreAccount::break_off(uint32_t risc) {
-  log_->open(where(risc), LossCause::host_reset, lanes_[risc].complete_until, 0);
+// The five places that record an interval: here, in between(), in room(), in room_between() and in undelivered().
+void CoreAccount::break_off(uint32_t risc, LossCause why) {
+  if (risc < riscs_) log_->open(where(risc), why, lanes_[risc].complete_until, 0);
 }
 
 // The next delivery begins at `begins`: an interval that is open ends there.
@@ -36,7 +36,7 @@ void CoreAccount::extend(uint32_t risc, const Proof&, uint64_t until) {
 }
 
 void CoreAccount::keep(uint32_t risc, const std::optional<Proof>& joined) {
-  if (!joined && risc < riscs_) break_off(risc);
+  if (!joined) break_off(risc, LossCause::host_reset);
 }
 
 void CoreAccount::keep_all(const std::optional<Proof>& joined) {
@@ -72,7 +72,7 @@ void CoreAccount::undelivered(uint32_t risc, LossCause why, uint64_t from, uint6
 }
 
 void CoreAccount::end_open(uint32_t risc, LossCause why) {
-  if (risc < riscs_) log_->open(where(risc), why, lanes_[risc].complete_until, 0);
+  break_off(risc, why);
 }
 
 void CoreAccount::end_at(uint64_t cycles) {

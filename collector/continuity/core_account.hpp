@@ -55,7 +55,8 @@ class CoreAccount {
     return {at_.core_x, at_.core_y, static_cast<uint8_t>(risc), at_.epoch};
   }
 
-  void break_off(uint32_t risc);
+  // What follows complete_until may be missing.
+  void break_off(uint32_t risc, shm::LossCause why);
   void join_at(uint32_t risc, uint64_t begins);
   void advance(uint32_t risc, uint64_t until);
 
