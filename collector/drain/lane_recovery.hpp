@@ -52,6 +52,9 @@ class LaneRecovery : CorePart {
                    Chain& chain);
   uint32_t walk_chain(uint32_t risc, std::span<const uint32_t> seen, Chain& chain);
   card::Access publish_chain(uint32_t risc, Chain& chain);
+  // The words that were read into the claimed `slot`. `before`: of the frame in front of them.
+  void publish_frames(uint32_t risc, uint64_t* slot, uint32_t at, uint32_t words,
+                      const markers::FrameDigest& before, uint64_t read_time_ns);
 };
 
 }  // namespace ttc::collect

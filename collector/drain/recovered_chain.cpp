@@ -130,6 +130,16 @@ uint32_t LaneRecovery::walk_chain(uint32_t risc, std::span<const uint32_t> seen,
   return length;
 }
 
+void LaneRecovery::publish_frames(uint32_t risc, uint64_t* slot, uint32_t at, uint32_t words,
+                                  const markers::FrameDigest& before, uint64_t read_time_ns) {
+  announce_names();
+  const Publisher::Span span{static_cast<uint8_t>(risc), core.lanes[risc].lap.base + at, words,
+                             Publisher::kHeadBytes, before};
+  publisher.publish_words(slot, Publisher::kHeadBytes + 4ull * words,
+                          chunk_core(core.runs.counter, read_time_ns, shm::kRecovered), {&span, 1});
+  dev.counters.recovered_words += words;
+}
+
 // Publishes frames from word `chain.at` on as long as one follows the other in place and time, and the new
 // epoch has not reached them.
 Access LaneRecovery::publish_chain(uint32_t risc, Chain& chain) {
@@ -178,12 +188,7 @@ Access LaneRecovery::publish_chain(uint32_t risc, Chain& chain) {
     evidence.in_sight = !std::exchange(chain.out_of_sight, false);
     evidence.l1_continues = !std::exchange(chain.l1_restarted, false);
     core.account.deliver(risc, prove_behind_reset(evidence), *chain.begins, lane.digest.last_time);
-    announce_names();
-    const Publisher::Span span{static_cast<uint8_t>(risc), lane.lap.base + at, length, Publisher::kHeadBytes,
-                               before};
-    publisher.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
-                            chunk_core(core.runs.counter, now->read_time_ns, shm::kRecovered), {&span, 1});
-    dev.counters.recovered_words += length;
+    publish_frames(risc, slot, at, length, before, now->read_time_ns);
     // The word that showed which runs were dropped was cleared by the reset.
     core.account.room(risc, prove_room({.fits_any = !chain.full_since}), chain.full_since.value_or(0), 0);
     front_words = std::min(length, Canary::kWords);
