@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "shm/chunk.hpp"
-#include "ttcollect/capture_format.hpp"
+#include "collector/capture/capture_format.hpp"
 
 struct ZSTD_CCtx_s;
 

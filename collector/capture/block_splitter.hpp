@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "collector/capture/chunk_prediction.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 namespace ttc::collect {
 

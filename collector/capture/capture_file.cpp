@@ -9,6 +9,8 @@
 #include <cstring>
 
 namespace ttc::collect {
+
+static_assert(kCaptureHeadBytes == std::max(sizeof(CaptureHeader), sizeof(FileHeader)));
 namespace {
 
 constexpr uint64_t kLargestFileHeader = 1 << 20;

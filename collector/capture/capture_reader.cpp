@@ -2,25 +2,23 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
+#include <tuple>
 #include <utility>
 
 #include "collector/capture/capture_file.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::collect {
 namespace {
 
 constexpr uint32_t kLargestChunk = 256u << 20;  // an eighth of the largest ring that --ring accepts
 constexpr uint32_t kWordsBit = 1u << static_cast<uint32_t>(shm::ChunkKind::device_words);
-constexpr size_t kBlocksAhead = 2;  // of each thread
+constexpr size_t kBlocksAhead = 2;  // for each thread
 
 // What every reader needs before the words; as from a segment, it is delivered first.
 constexpr uint32_t bit(shm::ChunkKind kind) {
@@ -55,88 +53,82 @@ std::string decode(const CaptureFile& file, size_t block, Take take, BlockDecode
   return {};
 }
 
-// Blocks decoded ahead, each by one of several threads, handed over in the file's order. If the system refuses threads,
-// there are fewer than requested, possibly none.
-struct Ahead {
-  Ahead(const CaptureFile& source, std::vector<std::pair<size_t, Take>> list, unsigned threads)
-      : file(source), todo(std::move(list)), most(kBlocksAhead * threads) {
-    workers.reserve(threads);
-    try {
-      for (unsigned i = 0; i < threads; ++i) workers.emplace_back([this] { work_or_fail(); });
-    } catch (const std::system_error&) {
-    } catch (const std::bad_alloc&) {
-    }
+// Blocks decoded by any thread, some ahead of the reader, handed over in the file's order.
+class Ahead {
+ public:
+  using Todo = std::vector<std::pair<size_t, Take>>;
+  Ahead(const CaptureFile& file, Todo todo, jobs::Workers& workers)
+      : file_(file), todo_(std::move(todo)), workers_(workers), most_(kBlocksAhead * workers.threads()) {
+    submit_some();
   }
   ~Ahead() {
-    {
-      const std::lock_guard lock(mutex);
-      stop = true;
-      changed.notify_all();
-    }
-    for (std::thread& t : workers) t.join();
+    for (const auto& block : under_way_) workers_.forget(*block);
   }
-
-  // What is thrown in a worker is thrown again by next().
-  void work_or_fail() noexcept {
-    try {
-      work();
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
-      changed.notify_all();
-    }
-  }
-
-  void work() {
-    BlockDecoder decoder;
-    for (;;) {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [this] { return stop || begun == todo.size() || begun < taken + most; });
-      if (stop || begun == todo.size()) return;
-      const size_t mine = begun++;
-      slots.emplace_back();
-      Slot& slot = slots.back();  // a deque's elements stay where they are
-      if (!spare.empty()) {
-        slot.chunks = std::move(spare.back());
-        spare.pop_back();
-      }
-      lock.unlock();
-      slot.why = decode(file, todo[mine].first, todo[mine].second, decoder, slot.chunks);
-      lock.lock();
-      slot.ready = true;
-      changed.notify_all();
-    }
-  }
+  Ahead(const Ahead&) = delete;
+  Ahead& operator=(const Ahead&) = delete;
 
   // Does what decode() does, and uses the memory of `chunks` again.
   std::string next(ChunkBatch& chunks) {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return failure || (!slots.empty() && slots.front().ready); });
-    if (failure) std::rethrow_exception(failure);
-    spare.push_back(std::exchange(chunks, std::move(slots.front().chunks)));
-    std::string why = std::move(slots.front().why);
-    slots.pop_front();
-    ++taken;
-    changed.notify_all();
+    Block& oldest = *under_way_.front();
+    workers_.wait(oldest);
+    std::swap(chunks, oldest.chunks);
+    std::string why = std::move(oldest.why);
+    spare_.push_back(std::move(under_way_.front()));
+    under_way_.pop_front();
+    submit_some();
     return why;
   }
 
-  struct Slot {
+ private:
+  class Block : public jobs::Workers::Job {
+   public:
+    explicit Block(Ahead& ahead) : ahead_(ahead) {}
+    size_t number = 0;
+    Take take = Take::all;
     ChunkBatch chunks;
     std::string why;
-    bool ready = false;
+
+   private:
+    void run() override {
+      auto decoder = ahead_.decoder();
+      why = decode(ahead_.file_, number, take, *decoder, chunks);
+      ahead_.give_back(std::move(decoder));
+    }
+    Ahead& ahead_;
   };
-  const CaptureFile& file;
-  const std::vector<std::pair<size_t, Take>> todo;
-  const size_t most;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<Slot> slots;  // from `taken` on
-  std::vector<ChunkBatch> spare;
-  size_t begun = 0, taken = 0;
-  bool stop = false;
-  std::exception_ptr failure;
-  std::vector<std::thread> workers;
+
+  void submit_some() {
+    for (; begun_ < todo_.size() && under_way_.size() < most_; ++begun_) {
+      if (spare_.empty()) spare_.push_back(std::make_unique<Block>(*this));
+      under_way_.push_back(std::move(spare_.back()));
+      spare_.pop_back();
+      Block& block = *under_way_.back();
+      std::tie(block.number, block.take) = todo_[begun_];
+      workers_.submit(block);
+    }
+  }
+  // One for each thread that decodes a block now.
+  std::unique_ptr<BlockDecoder> decoder() {
+    const std::lock_guard lock(mutex_);
+    if (decoders_.empty()) return std::make_unique<BlockDecoder>();
+    auto one = std::move(decoders_.back());
+    decoders_.pop_back();
+    return one;
+  }
+  void give_back(std::unique_ptr<BlockDecoder> one) {
+    const std::lock_guard lock(mutex_);
+    decoders_.push_back(std::move(one));
+  }
+
+  const CaptureFile& file_;
+  const Todo todo_;
+  jobs::Workers& workers_;
+  const size_t most_;
+  std::deque<std::unique_ptr<Block>> under_way_;  // oldest first
+  std::vector<std::unique_ptr<Block>> spare_;
+  size_t begun_ = 0;  // of todo_
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<BlockDecoder>> decoders_;
 };
 
 }  // namespace
@@ -151,7 +143,7 @@ bool Wanted::wants(const shm::ChunkHeader& c) const {
 }
 
 struct CaptureReader::Parts {
-  Parts(const std::string& path, const Wanted& what, unsigned threads);
+  Parts(const std::string& path, const Wanted& what, jobs::Workers* workers);
 
   bool next(std::vector<uint64_t>& chunk);
   bool next_of_version_1(std::vector<uint64_t>& chunk);
@@ -182,7 +174,7 @@ struct CaptureReader::Parts {
   size_t damaged_parts = 0;
 };
 
-CaptureReader::Parts::Parts(const std::string& path, const Wanted& what, unsigned threads)
+CaptureReader::Parts::Parts(const std::string& path, const Wanted& what, jobs::Workers* workers)
     : file(path), wanted(what) {
   if (file.version() == 1) {
     stream.reset(std::fopen(path.c_str(), "rbe"));
@@ -200,13 +192,12 @@ CaptureReader::Parts::Parts(const std::string& path, const Wanted& what, unsigne
   for (const IndexEntry& e : file.blocks())
     if (e.header.read_to_ns) first = std::min(first, e.header.read_from_ns);
   if (first != ~uint64_t{0}) count_from(first);
-  if (threads == 0) return;
-  std::vector<std::pair<size_t, Take>> todo;
+  if (!workers) return;
+  Ahead::Todo todo;
   for (size_t i = 0; i < file.blocks().size(); ++i)
     if (const Take take = take_of(file.blocks()[i].header, wanted); take != Take::nothing)
       todo.emplace_back(i, take);
-  ahead = std::make_unique<Ahead>(file, std::move(todo), threads);
-  if (ahead->workers.empty()) ahead.reset();
+  ahead = std::make_unique<Ahead>(file, std::move(todo), *workers);
 }
 
 void CaptureReader::Parts::count_from(uint64_t first_ns) {
@@ -321,8 +312,8 @@ bool CaptureReader::Parts::next_of_version_1(std::vector<uint64_t>& chunk) {
   }
 }
 
-CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, unsigned threads)
-    : parts_(std::make_unique<Parts>(path, wanted, threads)) {}
+CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, jobs::Workers* workers)
+    : parts_(std::make_unique<Parts>(path, wanted, workers)) {}
 CaptureReader::~CaptureReader() = default;
 CaptureReader::CaptureReader(CaptureReader&&) noexcept = default;
 CaptureReader& CaptureReader::operator=(CaptureReader&&) noexcept = default;

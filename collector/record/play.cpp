@@ -12,6 +12,7 @@
 #include "shm/segment.hpp"
 #include "ttcollect/capture_reader.hpp"
 #include "ttcollect/host_time.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -47,7 +48,8 @@ class Player {
       : options_(options), opened_(opened) {}
 
   PlayResult play(const std::string& path) {
-    CaptureReader reader(path, {}, 1);
+    jobs::Workers workers(2);
+    CaptureReader reader(path, {}, &workers);
     const auto began = Clock::now();
     for (std::vector<uint64_t> chunk; reader.next(chunk);) {
       if (!wait_for(shm::header_of(chunk))) break;

@@ -24,6 +24,7 @@
 #include "ttcollect/capture_reader.hpp"
 #include "ttcollect/late_reader.hpp"
 #include "ttcollect/redact.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -192,7 +193,8 @@ int recover_segment(const std::string& name, const std::string& to, bool redact)
 }
 
 int recover_file(const std::string& from, const std::string& to, bool redact) {
-  CaptureReader reader(from, {}, 1);
+  jobs::Workers workers(2);
+  CaptureReader reader(from, {}, &workers);
   CaptureCopy copy(to, reader.file().header().session,
                    reader.lacks_blocks() ? shm::LossCause::not_kept : shm::LossCause::file_damaged);
   if (redact) copy.redact();

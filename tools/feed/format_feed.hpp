@@ -14,7 +14,7 @@ class FormatFeed {
   FormatFeed(Pipeline& pipeline, Format& format) : pipeline_(pipeline), format_(format) {}
 
   // Before the first chunk.
-  void by_lanes(Workers& workers, const LaneShards::MakePipeline& make_pipeline,
+  void by_lanes(jobs::Workers& workers, const LaneShards::MakePipeline& make_pipeline,
                 const LaneShards::MakeSide& make_side) {
     shards_.emplace(workers, make_pipeline, make_side, pipeline_, format_);
   }

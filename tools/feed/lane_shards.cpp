@@ -8,7 +8,7 @@ namespace ttc::tools {
 
 using shm::ChunkKind;
 
-LaneShards::LaneShards(Workers& workers, const MakePipeline& make_pipeline, const MakeSide& make_side,
+LaneShards::LaneShards(jobs::Workers& workers, const MakePipeline& make_pipeline, const MakeSide& make_side,
                        Pipeline& main, Format& format)
     : workers_(workers), main_(main), format_(format) {
   for (size_t i = 0; i < workers.threads() * kShardsAThread; ++i) {

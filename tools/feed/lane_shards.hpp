@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/jobs/workers.hpp"
 #include "tools/pipeline/pipeline.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::tools {
 
@@ -43,7 +43,7 @@ class LaneShards {
     virtual void take_into(Product& product) = 0;
     // The owner, while any thread may have the shard's next batch: the part between two values of made(), to the output.
     virtual void put(Product& product, size_t from, size_t to) = 0;
-    // The owner: all parts of the product were put. `thread` made it (Workers::Job::done_by()).
+    // The owner: all parts of the product were put. `thread` made it (jobs::Workers::Job::done_by()).
     virtual void put_all(Product&, unsigned /*thread*/) {}
     // The owner: whether what was put is still being read, and to wait until it is not. Only then it is made again.
     virtual bool in_use(const Product&) { return false; }
@@ -53,8 +53,8 @@ class LaneShards {
   using MakeSide = std::function<std::unique_ptr<Side>()>;
 
   // The references outlive this; `format` is what chunks without words reach. All pipelines and sides are made alike.
-  LaneShards(Workers& workers, const MakePipeline& make_pipeline, const MakeSide& make_side, Pipeline& main,
-             Format& format);
+  LaneShards(jobs::Workers& workers, const MakePipeline& make_pipeline, const MakeSide& make_side,
+             Pipeline& main, Format& format);
   ~LaneShards();
   LaneShards(const LaneShards&) = delete;
   LaneShards& operator=(const LaneShards&) = delete;
@@ -82,7 +82,7 @@ class LaneShards {
     std::string complaint;
   };
   struct Shard;
-  class Batch : public Workers::Job {
+  class Batch : public jobs::Workers::Job {
    public:
     explicit Batch(Shard& of);
     Shard& shard;
@@ -97,7 +97,7 @@ class LaneShards {
   struct Shard {
     std::unique_ptr<Pipeline> pipeline;
     std::unique_ptr<Side> side;
-    Workers::Row in_order;
+    jobs::Workers::Row in_order;
     std::deque<std::unique_ptr<Batch>> batches;  // oldest first; the last may be filling
     std::deque<std::unique_ptr<Batch>> spare;    // that were put; the latest is last
   };
@@ -116,7 +116,7 @@ class LaneShards {
   void commit_words(Shard& shard);
   void commit_ready();
 
-  Workers& workers_;
+  jobs::Workers& workers_;
   Pipeline& main_;
   Format& format_;
   std::vector<std::unique_ptr<Shard>> shards_;

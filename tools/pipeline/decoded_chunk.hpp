@@ -19,14 +19,14 @@
 
 #include "firmware_markers/decoder.hpp"
 #include "shm/chunk.hpp"
-#include "tools/jobs/workers.hpp"
 #include "tools/pipeline/filter.hpp"
 #include "tools/pipeline/format.hpp"
 #include "tools/pipeline/host_times.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::tools {
 
-class DecodedChunk : public Workers::Job {
+class DecodedChunk : public jobs::Workers::Job {
  public:
   // All but `order` and `keep_duplicates` are referred to until the frames were taken.
   struct Rules {

@@ -137,7 +137,8 @@ HostSemanticsStage::HostSemanticsStage(const markers::ZoneNames& names,
     : names_(names), date_(date), traits_(1 << 16, kUnknown) {}
 
 void HostSemanticsStage::names_changed() {
-  std::fill(traits_.begin(), traits_.end(), kUnknown);
+  for (const uint16_t id : looked_up_) traits_[id] = kUnknown;
+  looked_up_.clear();
   marks_.clear();
 }
 
@@ -147,6 +148,7 @@ void HostSemanticsStage::look_up(uint16_t id) {
   if (names_.ambiguous(id)) known |= kCollision;
   if (id == markers::kPerfCounterId) known |= kCounter;
   traits_[id] = known;
+  looked_up_.push_back(id);
 }
 
 // One pass without branches over all markers; nearly every frame ends here.

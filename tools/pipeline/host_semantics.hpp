@@ -83,6 +83,7 @@ class HostSemanticsStage {
   const markers::ZoneNames& names_;
   std::optional<markers::MetalDate> date_;
   std::vector<uint16_t> traits_;                                        // by id, looked up at first use
+  std::vector<uint16_t> looked_up_;                                     // ids whose traits are known
   std::map<std::pair<uint16_t, std::string_view>, std::string> marks_;  // by id, processor
   std::vector<HostSemantics> rows_;
   size_t used_ = 0;  // of rows_, whose strings are kept for their memory

@@ -11,7 +11,7 @@
 
 #include "collector/program/pending_file.hpp"
 #include "collector/program/printable.hpp"
-#include "tools/jobs/gzip_blocks.hpp"
+#include "tools/gzip/gzip_blocks.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -20,7 +20,7 @@ constexpr size_t kWritesUnderWay = 2;
 }  // namespace
 
 // A buffer on its way to the file.
-class Output::Write : public Workers::Job {
+class Output::Write : public jobs::Workers::Job {
  public:
   explicit Write(Output& output) : output_(output), buffer_(kOutputBytes) {}
   // Its first `used` bytes; leaves another buffer.
@@ -68,7 +68,7 @@ void Output::Rows::run() {
   pieces_.clear();
 }
 
-Output::Output(const std::string& path, bool growing, bool gzip, Workers* workers)
+Output::Output(const std::string& path, bool growing, bool gzip, jobs::Workers* workers)
     : path_(path), buffer_(kOutputBytes), workers_(workers), in_gzip_(gzip) {
   open_path(growing);
   terminal_ = fd_ >= 0 && isatty(fd_);

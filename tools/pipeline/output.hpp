@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/jobs/workers.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::program {
 class PendingFile;
@@ -36,7 +36,7 @@ class Output {
  public:
   // "-" is standard output. `growing`: write under the final name at once. `workers`, null: none, compress and write, some buffers behind;
   // what fails there is thrown by a later call that appends, or by finish(). They outlive this, and their owner is the caller.
-  Output(const std::string& path, bool growing, bool gzip = false, Workers* workers = nullptr);
+  Output(const std::string& path, bool growing, bool gzip = false, jobs::Workers* workers = nullptr);
   // Nowhere: rows stay until they are taken.
   static Output in_memory() { return Output(); }
   ~Output();  // without commit(): nothing is left
@@ -59,9 +59,9 @@ class Output {
   // write them. Only where has_places(): a regular file that appears as a whole, no gzip, several threads.
   class Rows;
   bool has_places() const { return has_places_; }
-  // What comes next in the output. The bytes must stay until the rows were written: Workers::wait().
+  // What comes next in the output. The bytes must stay until the rows were written: jobs::Workers::wait().
   void place(Rows& rows, std::string_view bytes);
-  // All that was placed since the last call, by that thread (Workers::Job::done_by()).
+  // All that was placed since the last call, by that thread (jobs::Workers::Job::done_by()).
   void write(Rows& rows, unsigned thread);
   // The rows of an output in memory, which is empty then. Other memory is left in it. `thread` made them, and writes them where has_places().
   void append_rows_of(Output& rows, unsigned thread);
@@ -71,7 +71,7 @@ class Output {
   std::vector<char> take_rows(std::vector<char> memory);
   void forget() { used_ = 0; }
   // Those that it was made with; null: none.
-  Workers* workers() const { return workers_; }
+  jobs::Workers* workers() const { return workers_; }
   // Everything so far is passed to the file, if the file is growing: it is of whole members, if of gzip.
   void flush();
   // Flush and close: all that can fail of writing has then failed. Idempotent; nothing may be appended after it.
@@ -88,7 +88,7 @@ class Output {
   void open_path(bool growing);
   void make_room(size_t bytes);
   void pass_on();
-  void pass_on(std::vector<char>& buffer, size_t used, unsigned thread = Workers::kOwner);
+  void pass_on(std::vector<char>& buffer, size_t used, unsigned thread = jobs::Workers::kOwner);
   void wait_for_writes();
   void write_out(std::string_view bytes, std::string_view tail);
   void put(std::string_view bytes, std::string_view tail);
@@ -109,11 +109,11 @@ class Output {
   size_t written_ = 0;  // without the tail; where has_places_, those that have a place
   std::vector<char> buffer_;
   size_t used_ = 0;
-  Workers* workers_ = nullptr;
+  jobs::Workers* workers_ = nullptr;
   bool in_gzip_ = false;
   std::atomic<bool> failed_ = false;  // what was written by a job
   std::exception_ptr failure_;        // the first; where failed_, and no job is under way
-  Workers::Row
+  jobs::Workers::Row
       one_by_one_;  // writes: two at once would wait for each other in the kernel, for the file's lock
   std::vector<std::unique_ptr<Write>> writes_;  // none: it is written at once
   size_t next_write_ = 0;                       // the oldest of them
@@ -121,7 +121,7 @@ class Output {
 };
 
 // Their bytes are the caller's.
-class Output::Rows : public Workers::Job {
+class Output::Rows : public jobs::Workers::Job {
  public:
   explicit Rows(Output& output) : output_(output) {}
 

@@ -46,7 +46,7 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   // From now on. The workers outlive this. Words reach the format by a later call then: catch_up() and finish() leave none.
-  void decode_ahead(Workers& workers) { workers_ = &workers; }
+  void decode_ahead(jobs::Workers& workers) { workers_ = &workers; }
 
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format) { push(chunk, nullptr, format); }
@@ -164,7 +164,7 @@ class Pipeline {
     std::unique_ptr<DecodedChunk> chunk;
     SessionState* session;
   };
-  Workers* workers_ = nullptr;  // null: one thread
+  jobs::Workers* workers_ = nullptr;  // null: one thread
   std::deque<Ahead> ahead_;     // oldest first
   std::vector<std::unique_ptr<DecodedChunk>> spare_;
   static constexpr size_t kMostSpareBytes = 4 << 20;

@@ -85,8 +85,8 @@ class LiveSource : public Source {
 
 class FileSource : public Source {
  public:
-  FileSource(const std::string& path, const collect::Wanted& wanted, unsigned threads)
-      : reader_(path, wanted, threads), path_(path) {}
+  FileSource(const std::string& path, const collect::Wanted& wanted, jobs::Workers* workers)
+      : reader_(path, wanted, workers), path_(path) {}
 
   Next next(std::vector<uint64_t>& chunk) override { return reader_.next(chunk) ? Next::chunk : Next::end; }
 
@@ -250,7 +250,7 @@ class JoinedSource : public Source {
 };
 
 std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, unsigned wait_ms,
-                                 const collect::Wanted& wanted, unsigned threads, bool from_now,
+                                 const collect::Wanted& wanted, jobs::Workers* workers, bool from_now,
                                  bool follow_files) {
   try {
     if (from.starts_with("live:"))
@@ -258,7 +258,7 @@ std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, un
     std::error_code ignored;  // without a readable status opening fails, too, and that error has the reason
     if (std::filesystem::is_directory(from, ignored)) return std::make_unique<ImageSource>(from);
     if (follow_files) return std::make_unique<FollowedFile>(from, follow_ms);
-    return std::make_unique<FileSource>(from, wanted, threads);
+    return std::make_unique<FileSource>(from, wanted, workers);
   } catch (const shm::SegmentError& e) {
     throw SourceError(e.what());
   } catch (const collect::CaptureError& e) {
@@ -292,17 +292,17 @@ std::vector<std::string> named_sources(const std::vector<std::string>& given) {
 }
 
 std::unique_ptr<Source> open_rank(const RankCapture& capture, const collect::Wanted& wanted,
-                                  unsigned threads) {
-  return std::make_unique<RankSource>(open_one(capture.path, 0, 0, wanted, threads, false, false),
+                                  jobs::Workers* workers) {
+  return std::make_unique<RankSource>(open_one(capture.path, 0, 0, wanted, workers, false, false),
                                       RankChunks(capture, false));
 }
 
 std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool follow, unsigned wait_ms,
-                                    const collect::Wanted& wanted, unsigned threads, bool from_now,
+                                    const collect::Wanted& wanted, jobs::Workers* workers, bool from_now,
                                     bool follow_files) {
   const std::vector<std::string> from = named_sources(given);
   if (from.size() == 1)
-    return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms, wanted, threads, from_now,
+    return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms, wanted, workers, from_now,
                     follow_files);
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
@@ -312,7 +312,7 @@ std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool 
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     parts.push_back(
         {one, open_one(one, follow ? kFollowWaitAmongMs : 0, left > 0 ? static_cast<unsigned>(left) : 0,
-                       wanted, threads, from_now, follow_files)});
+                       wanted, workers, from_now, follow_files)});
     if (const RankCapture* const rank = ranks.find(one))
       parts.back().source = std::make_unique<RankSource>(std::move(parts.back().source), RankChunks(*rank));
   }

@@ -56,15 +56,15 @@ std::vector<std::string> named_sources(const std::vector<std::string>& given);
 // live source continues until its writer ends; several are then read in turn as their chunks come. Otherwise
 // one source is read to its end before the next. `wait_ms`: for all live sources together to appear. Throws
 // SourceError, also from next() when two sources turn out to hold the same session. `wanted`: of captures,
-// which then read only the blocks they need, decoded ahead by `threads`. `from_now`: live sources begin with
+// which then read only the blocks they need, unpacked ahead by `workers`, which outlive the source. `from_now`: live sources begin with
 // what is published from now on, and what their rings overwrote before is not missing. `follow_files`: captures are
 // followed, too, until their writer has ended them; then all of each is wanted.
 std::unique_ptr<Source> open_source(const std::vector<std::string>& from, bool follow, unsigned wait_ms = 0,
-                                    const collect::Wanted& wanted = {}, unsigned threads = 0,
+                                    const collect::Wanted& wanted = {}, jobs::Workers* workers = nullptr,
                                     bool from_now = false, bool follow_files = false);
 
 // One rank's capture of several, on the common time of all; chips keep their numbers. Throws SourceError.
 std::unique_ptr<Source> open_rank(const RankCapture& capture, const collect::Wanted& wanted,
-                                  unsigned threads);
+                                  jobs::Workers* workers);
 
 }  // namespace ttc::tools

@@ -17,14 +17,25 @@ std::optional<HostClock> host_clock(const ttcollect_options& options) {
 }  // namespace
 
 TableReader::TableReader(const std::string& from, const ttcollect_options& options)
-    : TableReader(open_source({from}, options.follow != 0, options.wait_ms, {}, options.threads,
-                              options.from_now != 0),
-                  options, {}, {}, true) {}
+    : TableReader(open(from, options), options, {}, {}, true) {}
+
+TableReader::Opened TableReader::open(const std::string& from, const ttcollect_options& options) {
+  Opened opened;
+  if (options.threads) opened.workers = std::make_unique<jobs::Workers>(options.threads + 1);
+  opened.source = open_source({from}, options.follow != 0, options.wait_ms, {}, opened.workers.get(),
+                              options.from_now != 0);
+  return opened;
+}
 
 TableReader::TableReader(std::unique_ptr<Source> source, const ttcollect_options& options,
                          const Filter& filter, std::optional<markers::MetalDate> date, bool everything)
+    : TableReader(Opened{nullptr, std::move(source)}, options, filter, date, everything) {}
+
+TableReader::TableReader(Opened opened, const ttcollect_options& options, const Filter& filter,
+                         std::optional<markers::MetalDate> date, bool everything)
     : options_(options),
-      source_(std::move(source)),
+      workers_(std::move(opened.workers)),
+      source_(std::move(opened.source)),
       pipeline_(filter, false, date, host_clock(options),
                 everything ? std::optional(source_->loss_cause()) : std::nullopt),
       devices_(tables_, options.tables),

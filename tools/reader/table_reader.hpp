@@ -34,11 +34,19 @@ class TableReader {
   ttcollect_account account() const;
 
  private:
+  struct Opened {
+    std::unique_ptr<jobs::Workers> workers;  // of the source; null: none
+    std::unique_ptr<Source> source;
+  };
+  static Opened open(const std::string& from, const ttcollect_options& options);
+  TableReader(Opened opened, const ttcollect_options& options, const Filter& filter,
+              std::optional<markers::MetalDate> date, bool everything);
   bool read(uint32_t timeout_ms);  // false: the source is over
   void finish();
   void note_bounds(const collect::LossView& view);
 
   const ttcollect_options options_;
+  const std::unique_ptr<jobs::Workers> workers_;
   std::unique_ptr<Source> source_;
   Tables tables_;
   Pipeline pipeline_;

@@ -107,15 +107,16 @@ bool takes_everything(const ExportOptions& o, const Filter& filter) {
 
 class Export {
  public:
-  // `logs`: of the workload, for chips that `source` does not have.
-  Export(const ExportOptions& o, std::unique_ptr<Source> source, std::vector<std::string> logs)
+  // `logs`: of the workload, for chips that `source` does not have. `workers`, null: one thread; they outlive this.
+  Export(const ExportOptions& o, std::unique_ptr<Source> source, std::vector<std::string> logs,
+         jobs::Workers* workers)
       : o_(o),
         logs_(std::move(logs)),
         filter_(filter_of(o)),
         everything_(takes_everything(o, filter_)),
         source_(std::move(source)),
-        workers_(o.threads > 1 ? std::make_unique<Workers>(o.threads) : nullptr),
-        out_(o.output, o.follow, o.gzip, workers_.get()),
+        workers_(workers),
+        out_(o.output, o.follow, o.gzip, workers),
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
         format_(entry_of(o).make(out_, format_options())),
@@ -259,7 +260,7 @@ class Export {
   const Filter filter_;
   const bool everything_;
   const std::unique_ptr<Source> source_;
-  const std::unique_ptr<Workers> workers_;  // null: one thread
+  jobs::Workers* const workers_;  // null: one thread
   Output out_;
   collect::Redactor redactor_;
   std::vector<std::string> name_remarks_;  // on files with names of ops
@@ -291,6 +292,9 @@ std::string nothing_passes(const ExportOptions& o) {
 int run_export(const ExportOptions& o) {
   // While it waits for its source, nothing is open that a signal could leave half-written.
   NamedSources named = sorted_sources(o.from);
+  std::optional<jobs::Workers> threads;
+  if (o.threads > 1) threads.emplace(o.threads);
+  jobs::Workers* const workers = threads ? &*threads : nullptr;
   if (o.format == "sqlite")
     if (const RankCaptures ranks = rank_captures(named.others);
         !ranks.all.empty() && ranks.all.size() == named.others.size()) {
@@ -298,16 +302,16 @@ int run_export(const ExportOptions& o) {
         throw program::UsageError(
             "--host and --rank are of one capture; those of several ranks are named after theirs");
       stop_on_signals();
-      return run_sqlite_export_of_ranks(o, ranks, takes_everything(o, filter_of(o)), stop);
+      return run_sqlite_export_of_ranks(o, ranks, takes_everything(o, filter_of(o)), workers, stop);
     }
   std::unique_ptr<Source> source = std::make_unique<NoSource>();
   if (!named.others.empty())
     source =
-        open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads - 1, o.from_now);
+        open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), workers, o.from_now);
   stop_on_signals();
   if (o.format == "sqlite")
     return run_sqlite_export(o, std::move(source), takes_everything(o, filter_of(o)), stop);
-  return Export(o, std::move(source), std::move(named.logs)).run();
+  return Export(o, std::move(source), std::move(named.logs), workers).run();
 }
 
 int serve_metrics_of(const ExportOptions& o) {

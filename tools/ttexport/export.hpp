@@ -23,6 +23,6 @@ int run_sqlite_export(const ExportOptions& options, std::unique_ptr<Source> sour
                       const volatile std::sig_atomic_t& stop);
 // Captures of several ranks: each is one of the file, with its host and rank, all on the common time.
 int run_sqlite_export_of_ranks(const ExportOptions& options, const RankCaptures& ranks, bool everything,
-                               const volatile std::sig_atomic_t& stop);
+                               jobs::Workers* workers, const volatile std::sig_atomic_t& stop);
 
 }  // namespace ttc::tools

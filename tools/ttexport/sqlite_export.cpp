@@ -83,13 +83,13 @@ int run_sqlite_export(const ExportOptions& o, std::unique_ptr<Source> source, bo
 }
 
 int run_sqlite_export_of_ranks(const ExportOptions& o, const RankCaptures& ranks, bool everything,
-                               const volatile std::sig_atomic_t& stop) {
+                               jobs::Workers* workers, const volatile std::sig_atomic_t& stop) {
   CaptureExport out(o, everything, stop);
   for (const std::string& remark : ranks.remarks) program::say(kTtexport, ExportExit::kOk, remark);
   bool whole = true;
   for (const RankCapture& rank : ranks.all)
     whole = out.add({rank.path, rank.name.host, rank.name.rank},
-                    open_rank(rank, wanted_of(o, filter_of(o)), o.threads)) &&
+                    open_rank(rank, wanted_of(o, filter_of(o)), workers)) &&
             whole;
   return out.end(whole);
 }

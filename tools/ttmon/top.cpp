@@ -14,6 +14,7 @@
 #include "tools/pipeline/pipeline.hpp"
 #include "tools/ttmon/activity/activity.hpp"
 #include "tools/ttmon/options.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -68,7 +69,8 @@ void print(TimeSums& top, const TopOptions& o, uint64_t markers, bool all) {
 
 void show_top(const TopOptions& o, const volatile std::sig_atomic_t& stop) {
   using Clock = std::chrono::steady_clock;
-  const auto source = open_source(o.from, !o.once, 0, {}, 1);
+  jobs::Workers workers(2);
+  const auto source = open_source(o.from, !o.once, 0, {}, &workers);
   Pipeline pipeline({}, false, {}, {}, source->loss_cause());
   TimeSums top;
   auto shown = Clock::now();

@@ -1,4 +1,4 @@
-// What a viewer's format writes of frames, made by any thread (tools/jobs/workers.hpp), between what it writes at once. The owner does what is
+// What a viewer's format writes of frames, made by any thread (collector/include/ttcollect/workers.hpp), between what it writes at once. The owner does what is
 // bound to the order of frames: it pairs zones, numbers labels, and keeps of each step what its text needs. The text of some hundred frames is then
 // made by one thread, and written in order, so that the output is the same for every number of threads.
 //
@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "tools/jobs/workers.hpp"
 #include "tools/pipeline/output.hpp"
 #include "tools/viewers/timeline.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::tools {
 
@@ -143,7 +143,7 @@ class FrameTexts {
     Frame frame;
     size_t at_once_end, first_step;
   };
-  class Batch : public Workers::Job {
+  class Batch : public jobs::Workers::Job {
    public:
     explicit Batch(const Encode& encode) : encode_(encode) {}
     void put(Output& to) const {
@@ -190,7 +190,7 @@ class FrameTexts {
     begun_ = true;
   }
   void hand_over() {
-    Workers& workers = *out_.workers();
+    jobs::Workers& workers = *out_.workers();
     while (under_way_.size() >= kBatchesAThread * workers.threads() ||
            (!under_way_.empty() && workers.done(*under_way_.front())))
       write_oldest();

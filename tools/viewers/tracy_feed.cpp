@@ -14,7 +14,7 @@
 #include "tools/tracy/listener.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/tracy_timeline.hpp"
-#include "ttcollect/capture_format.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -43,11 +43,10 @@ uint64_t raw_now_ns() {
 
 // Not there, or without the whole of its header: a writer makes the file and then writes the header.
 bool not_begun(const std::string& capture) {
-  constexpr size_t kHeaderBytes = std::max(sizeof(collect::CaptureHeader), sizeof(collect::FileHeader));
   std::error_code error;
   if (std::filesystem::is_directory(capture, error)) return false;
   const uintmax_t bytes = std::filesystem::file_size(capture, error);
-  return error || bytes < kHeaderBytes;
+  return error || bytes < collect::kCaptureHeadBytes;
 }
 
 // When the trace may begin. None: nothing was found, and what comes may have any time.
@@ -125,7 +124,7 @@ class Served {
     const NamedSources named = sorted_sources(options_.from);
     std::unique_ptr<Source> source = std::make_unique<NoSource>();
     if (!named.others.empty())
-      source = open_source(named.others, true, 0, {}, 0, options_.from_now, options_.growing);
+      source = open_source(named.others, true, 0, {}, nullptr, options_.from_now, options_.growing);
     Pipeline pipeline(options_.filter, false, options_.metal_date, HostClock::raw, source->loss_cause());
     std::vector<uint64_t> chunk;
     unsigned chunks = 0;

@@ -7,16 +7,28 @@
 #include <vector>
 
 #include "shm/chunk.hpp"
-#include "ttcollect/capture_format.hpp"
+
+namespace ttc::jobs {
+class Workers;
+}
 
 namespace ttc::collect {
 
 class CaptureFile;
+struct BlockHeader;
+
+// A writer makes the file and then writes its header: a file of fewer bytes is no capture yet.
+inline constexpr size_t kCaptureHeadBytes = 64;
 
 // One sentence: what, where, why, what to try.
 struct CaptureError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// The order of lanes in a block's header.
+constexpr uint32_t lane_number(uint32_t device, uint8_t x, uint8_t y, uint8_t risc) {
+  return (device & 0xff) << 24 | uint32_t{x} << 16 | uint32_t{y} << 8 | risc;
+}
 
 // Selects chunks of device words. Of blocks without any such chunk only the facts are read.
 struct Wanted {
@@ -31,8 +43,10 @@ struct Wanted {
 
 class CaptureReader {
  public:
-  // `threads` decode ahead of the caller; 0: none. Throws CaptureError: no file, no capture, newer version.
-  explicit CaptureReader(const std::string& path, const Wanted& wanted = {}, unsigned threads = 0);
+  // `workers` decode blocks ahead of the caller, their owner, and outlive this; null: none. Throws CaptureError: no file, no capture, newer
+  // version.
+  explicit CaptureReader(const std::string& path, const Wanted& wanted = {},
+                         jobs::Workers* workers = nullptr);
   ~CaptureReader();
   CaptureReader(CaptureReader&&) noexcept;
   CaptureReader& operator=(CaptureReader&&) noexcept;

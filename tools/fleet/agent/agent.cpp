@@ -63,7 +63,7 @@ class Agent {
         session_(session_of(o.from)),
         goes_on_(!live_names(o.from).empty() && spool_.earlier().session == session_),
         options_(reader_options(goes_on_, o.wait_ms)),
-        reader_(tools::open_source(o.from, true, o.wait_ms, {}, 0, goes_on_), options_, {}, {}, true),
+        reader_(tools::open_source(o.from, true, o.wait_ms, {}, nullptr, goes_on_), options_, {}, {}, true),
         publisher_(spool_, session_, next_epoch()),
         bus_(o.bus),
         clock_(bus_, publisher_, o.who),

@@ -82,7 +82,7 @@ void HostLogReader::read(const std::string& capture) {
 }
 
 void HostLogReader::read(const tools::RankCapture& capture) {
-  read_all([&] { return tools::open_rank(capture, facts_alone(), 0); });
+  read_all([&] { return tools::open_rank(capture, facts_alone(), nullptr); });
 }
 
 void HostLogReader::read_all(const std::function<std::unique_ptr<tools::Source>()>& open) {

@@ -139,7 +139,7 @@ void refuse_other_files(const std::vector<std::string>& from) {
 }
 
 // Lane by lane by several threads, or, if another format has the pipeline's events, too, decoded ahead by them.
-std::vector<ZoneShard*> start_threads(const InputOptions& options, tools::Workers& workers,
+std::vector<ZoneShard*> start_threads(const InputOptions& options, jobs::Workers& workers,
                                       EventFormat& events, PairedListener& paired, tools::Pipeline& pipeline,
                                       tools::FormatFeed& feed) {
   std::vector<ZoneShard*> sides;
@@ -163,7 +163,7 @@ std::vector<ZoneShard*> start_threads(const InputOptions& options, tools::Worker
 
 void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& events,
                  PairedListener& paired, InputAccount& account) {
-  std::optional<tools::Workers> workers;  // none: one thread
+  std::optional<jobs::Workers> workers;  // none: one thread
   if (options.threads > 1) workers.emplace(options.threads);
   const bool for_a_time = options.for_seconds.has_value();
   using Clock = std::chrono::steady_clock;
@@ -172,7 +172,7 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
   try {
     if (options.clock) options.clock(read_capture_clocks(from));
     const auto source = tools::open_source(from, for_a_time || options.follow_files, options.wait_ms, {},
-                                           options.threads - 1, false, options.follow_files);
+                                           workers ? &*workers : nullptr, false, options.follow_files);
     tools::Pipeline pipeline({}, false, options.metal_date, {}, source->loss_cause());
     tools::FormatFeed feed(pipeline, events);
     std::vector<ZoneShard*> sides;

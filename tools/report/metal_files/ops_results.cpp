@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/text/python_text.hpp"
@@ -15,7 +16,6 @@ namespace ttc::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Row = std::unordered_map<std::string, std::string>;
 
 // Columns in the order of tt-metal (tools/tracy/process_ops_logs.py@00761ba, and SUB DEVICE ID of August
 // 2026); the tensors come at the place kTensors.
@@ -95,6 +95,59 @@ std::string upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
 }
+
+// Columns of tt-mlir keep their commas: that writer does not replace them.
+bool keeps_commas(const std::string& column) {
+  return column == "LOC" || column == "PROGRAM_METADATA";
+}
+
+// The cells of a row by the names of their columns, for one row after another: a column is found by its name once, where rows are put
+// together in the same order.
+class Row {
+ public:
+  std::string& operator[](std::string_view column) {
+    if (next_ == cells_.size() || cells_[next_].column != column) next_ = place_of(column);
+    Cell& cell = cells_[next_++];
+    if (!std::exchange(cell.is_there, true)) cell.text.clear();
+    return cell.text;
+  }
+  const std::string* find(const std::string& column) const {
+    const auto known = places_.find(column);
+    return known != places_.end() && cells_[known->second].is_there ? &cells_[known->second].text : nullptr;
+  }
+  bool contains(const std::string& column) const { return find(column) != nullptr; }
+  void erase(std::string_view column) { cells_[place_of(column)].is_there = false; }
+  void clear() {
+    for (Cell& cell : cells_) cell.is_there = false;
+    next_ = 0;
+  }
+
+  // The cells below `header`, which is the same in every call.
+  std::vector<std::string> below(const std::vector<std::string>& header) {
+    while (below_.size() < header.size()) below_.push_back(place_of(header[below_.size()]));
+    std::vector<std::string> line(header.size());
+    for (size_t i = 0; i < line.size(); ++i)
+      if (const Cell& cell = cells_[below_[i]]; cell.is_there)
+        line[i] = keeps_commas(cell.column) ? cell.text : without_commas(cell.text);
+    return line;
+  }
+
+ private:
+  struct Cell {
+    std::string column, text;
+    bool is_there = false;
+  };
+  size_t place_of(std::string_view column) {
+    const auto [known, fresh] = places_.try_emplace(std::string(column), cells_.size());
+    if (fresh) cells_.push_back({known->first, {}, false});
+    return known->second;
+  }
+
+  std::vector<Cell> cells_;  // in the order in which their columns were named first
+  std::unordered_map<std::string, size_t> places_;
+  size_t next_ = 0;
+  std::vector<size_t> below_;  // of the header, by column
+};
 
 template <class T>
 void put(Row& row, const char* column, const std::optional<T>& value) {
@@ -220,9 +273,9 @@ void put_model(Row& row, const Json& info) {
   row["PM REQ I BW"] = text_of(*model, {"input_bws"});
   row["PM REQ O BW"] = text_of(*model, {"output_bws"});
   const Json* compute = member(*model, {"compute_ns"});
-  const auto took = row.find("DEVICE KERNEL DURATION [ns]");
-  if (!compute || !compute->is_number() || took == row.end()) return;
-  const double ns = std::strtod(took->second.c_str(), nullptr);
+  const std::string* const took = row.find("DEVICE KERNEL DURATION [ns]");
+  if (!compute || !compute->is_number() || !took) return;
+  const double ns = std::strtod(took->c_str(), nullptr);
   row["PM FPU UTIL (%)"] = ns > 0 ? python_rounded(100.0 * compute->get<double>() / ns, 3) : "0.0";
 }
 
@@ -266,35 +319,29 @@ void put_host(Row& row, const HostOp& op, const Json& info, const HostLog& host,
   row["PROGRAM_METADATA"] = notes.metadata;
 }
 
-// Columns of tt-mlir keep their commas: that writer does not replace them.
-bool keeps_commas(const std::string& column) {
-  return column == "LOC" || column == "PROGRAM_METADATA";
+using Names = std::set<std::string>;
+
+void add_counters(Names& names, const DeviceRow& d) {
+  for (const auto& [name, value] : d.counters) names.insert(name);
 }
 
-std::vector<std::string> line_of(const Row& row, const std::vector<std::string>& header) {
-  std::vector<std::string> line;
-  line.reserve(header.size());
-  for (const std::string& column : header) {
-    const auto it = row.find(column);
-    line.push_back(it == row.end() ? "" : keeps_commas(column) ? it->second : without_commas(it->second));
-  }
-  return line;
+Names counters_of(const DeviceRows& device) {
+  Names names;
+  for (const DeviceRow& d : device) add_counters(names, d);
+  return names;
 }
 
 // In tt-metal's order, those that some row has.
-std::vector<std::string> counter_columns(const DeviceRows& device) {
-  std::set<std::string> have;
-  for (const DeviceRow& d : device)
-    for (const auto& [name, value] : d.counters) have.insert(name);
+std::vector<std::string> counter_columns(const Names& some_row_has) {
   std::vector<std::string> present;
-  if (have.empty()) return present;
+  if (some_row_has.empty()) return present;
   for (std::string& name : all_counter_columns())
-    if (have.contains(name)) present.push_back(std::move(name));
+    if (some_row_has.contains(name)) present.push_back(std::move(name));
   return present;
 }
 
 // Gaps as device-only mode has them: in order of time, negative where programs overlap.
-void put_signed_gaps(Row& row, const DeviceRow& d, const std::optional<DeviceRow>& previous) {
+void put_signed_gaps(Row& row, const DeviceRow& d, const DeviceRow* previous) {
   if (!d.kernel_start || !d.kernel_ns || *d.kernel_end == *d.kernel_start) return;
   const double ns_per_cycle =
       static_cast<double>(*d.kernel_ns) / static_cast<double>(*d.kernel_end - *d.kernel_start);
@@ -310,73 +357,85 @@ void put_signed_gaps(Row& row, const DeviceRow& d, const std::optional<DeviceRow
         std::to_string(gap(d.dm_start, previous ? previous->dm_end : Cycles()));
 }
 
-Row row_of_signpost(const Signpost& signpost) {
-  Row row;
+void put_signpost(Row& row, const Signpost& signpost) {
   row["OP CODE"] = signpost.header;
   row["OP TYPE"] = "signpost";
   if (!signpost.message.empty()) row["ATTRIBUTES"] = signpost.message;
   row["HOST START TS"] = std::to_string(signpost.ns);
-  return row;
 }
 
-// The device's rows alone, and signposts where `places` has them.
-Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, bool every_column) {
+// Rows of a device and the one before each of the same device, or signposts: `take`(place, row, previous); `previous` may be null.
+template <class Take>
+void each_row(const DeviceRows& device, const Records<RowPlace>& places, Take take) {
+  std::map<uint32_t, DeviceRow> last;
+  for (const RowPlace place : places) {
+    if (place.signpost) {
+      take(place, DeviceRow(), nullptr);
+      continue;
+    }
+    DeviceRow d = device[place.row];
+    const auto before = last.find(d.device);
+    take(place, d, before == last.end() ? nullptr : &before->second);
+    if (d.kernel_start) last[d.device] = std::move(d);
+  }
+}
+
+std::vector<std::string> device_only_header(const DeviceRows& device, const Records<RowPlace>& places,
+                                            bool every_column) {
+  Names counters;
   std::set<uint32_t> devices;
   bool replays = false, signposts = false;
   Row present;  // everything that any row has
-  Cells cells;
-  const auto walk = [&](const auto& take) {
-    std::map<uint32_t, DeviceRow> last;
-    for (const RowPlace place : places) {
-      if (place.signpost) {
-        take(place, DeviceRow(), std::nullopt);
-        continue;
-      }
-      DeviceRow d = device[place.row];
-      const auto before = last.find(d.device);
-      take(place, d, before == last.end() ? std::optional<DeviceRow>() : before->second);
-      if (d.kernel_start) last[d.device] = std::move(d);
-    }
-  };
-  walk([&](const RowPlace& place, const DeviceRow& d, const std::optional<DeviceRow>& previous) {
-    if (place.signpost) {
-      signposts = true;
-      return;
-    }
+  each_row(device, places, [&](const RowPlace& place, const DeviceRow& d, const DeviceRow* previous) {
+    add_counters(counters, d);
+    signposts = signposts || place.signpost;
+    if (place.signpost || every_column) return;
     put_device(present, d);
     put_signed_gaps(present, d, previous);
     devices.insert(d.device);
     replays = replays || d.trace_id || d.session;
   });
   // tt-metal leaves out which device and replay a row is of; they are kept where rows could not be distinguished.
-  std::set<std::string> unwanted = {"CORE COUNT", "AVAILABLE WORKER CORE COUNT", "DEVICE ARCH"};
+  Names unwanted = {"CORE COUNT", "AVAILABLE WORKER CORE COUNT", "DEVICE ARCH"};
   if (devices.size() < 2) unwanted.insert("DEVICE ID");
   if (!replays) unwanted.insert({"METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"});
+  std::vector<std::string> header;
   if (every_column || signposts)
-    cells.header = all_columns({1, 1});
+    header = all_columns({1, 1});
   else
     for (const char* name : kColumns)
-      if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
-  for (const std::string& name : counter_columns(device)) cells.header.push_back(name);
-  walk([&](const RowPlace& place, const DeviceRow& d, const std::optional<DeviceRow>& previous) {
-    Row row = place.signpost ? row_of_signpost(*place.signpost) : Row();
-    if (!place.signpost) {
+      if (present.contains(name) && !unwanted.contains(name)) header.emplace_back(name);
+  for (std::string& name : counter_columns(counters)) header.push_back(std::move(name));
+  return header;
+}
+
+// The device's rows alone, and signposts where `places` has them.
+Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, bool every_column) {
+  Cells cells;
+  cells.header = device_only_header(device, places, every_column);
+  const bool with_op = std::find(cells.header.begin(), cells.header.end(), "OP TYPE") != cells.header.end();
+  Row row;
+  each_row(device, places, [&](const RowPlace& place, const DeviceRow& d, const DeviceRow* previous) {
+    row.clear();
+    if (place.signpost) {
+      put_signpost(row, *place.signpost);
+    } else {
       put_device(row, d);
       put_signed_gaps(row, d, previous);
       if (every_column) row["OP CODE"] = "Program " + std::to_string(d.call_count);
-      if (every_column || signposts) row["OP TYPE"] = "tt_dnn_device", row["ATTRIBUTES"] = "{}";
+      if (with_op) row["OP TYPE"] = "tt_dnn_device", row["ATTRIBUTES"] = "{}";
       // The key by which readers sort rows.
       if (place.has_host_ns) row["HOST START TS"] = std::to_string(place.host_ns);
     }
-    cells.rows.push_back(line_of(row, cells.header));
+    cells.rows.push_back(row.below(cells.header));
     cells.device.push_back(place.row);
   });
   return cells;
 }
 
-Row row_of(const Joined& joined, const DeviceRows& rows, const HostLog& host, TensorColumns& tensors) {
-  if (joined.signpost) return row_of_signpost(*joined.signpost);
-  Row row;
+void put_joined(Row& row, const Joined& joined, const DeviceRows& rows, const HostLog& host,
+                TensorColumns& tensors) {
+  if (joined.signpost) return put_signpost(row, *joined.signpost);
   std::optional<DeviceRow> device;
   if (joined.device != Cells::kNoDevice) device = rows[joined.device];
   if (device) put_device(row, *device);
@@ -387,7 +446,6 @@ Row row_of(const Joined& joined, const DeviceRows& rows, const HostLog& host, Te
     put(row, "METAL TRACE ID", joined.trace);
     if (!device->session) row.erase("METAL TRACE ID");
   }
-  return row;
 }
 
 bool several_processes(const Records<Joined>& rows) {
@@ -421,7 +479,7 @@ std::vector<std::string> joined_header(const DeviceRows& device, const HostLog& 
   std::set<std::string> children;
   for (uint32_t name = 0; name < host.child_names.size(); ++name) children.insert(child_column(host, name));
   std::vector<std::string> header = all_columns(tensors);
-  for (const std::string& name : counter_columns(device)) header.push_back(name);
+  for (const std::string& name : counter_columns(counters_of(device))) header.push_back(name);
   for (const std::string& name : children) header.push_back(name);
   if (mlir)
     for (const char* name : {"LOC", "CONST_EVAL_OP", "PROGRAM_METADATA"}) header.emplace_back(name);
@@ -454,10 +512,12 @@ Cells cells_of(const RowPlan& plan, const DeviceRows& device, const HostLog& hos
   const bool several = several_processes(plan.rows);
   if (several) cells.header.emplace_back(kProcessColumn);
   TensorColumns ignored;
+  Row row;
   for (const Joined& j : plan.rows) {
-    Row row = row_of(j, device, host, ignored);
+    row.clear();
+    put_joined(row, j, device, host, ignored);
     if (several) row[kProcessColumn] = process_label(host, j);
-    cells.rows.push_back(line_of(row, cells.header));
+    cells.rows.push_back(row.below(cells.header));
     cells.device.push_back(j.device);
   }
   return cells;

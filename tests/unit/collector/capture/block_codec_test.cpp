@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "tests/support/capture_blocks.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 namespace ttc::collect {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "shm/chunk.hpp"
-#include "ttcollect/capture_format.hpp"
+#include "collector/capture/capture_format.hpp"
 #include "ttcollect/capture_reader.hpp"
 
 namespace ttc::collect {

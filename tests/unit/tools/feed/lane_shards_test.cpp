@@ -57,7 +57,7 @@ class LaneShardsTest : public testing::Test {
   }
   CountedCalls format_;
   Pipeline pipeline_{{}, false};
-  Workers workers_{2};
+  jobs::Workers workers_{2};
   LaneShards shards_{workers_, [] { return std::make_unique<Pipeline>(Filter(), false); },
                      [this] { return std::make_unique<CountedSide>(format_.order); }, pipeline_, format_};
 };

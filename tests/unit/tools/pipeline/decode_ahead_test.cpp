@@ -143,7 +143,7 @@ std::pair<std::string, std::string> names_of_one_id() {
 }
 
 std::string calls_of(const std::vector<WordChunk>& chunks, std::optional<HostClock> clock, Order order,
-                     Workers* workers) {
+                     jobs::Workers* workers) {
   Filter filter;
   filter.cycles_from = 3000;
   WrittenCalls format(order);
@@ -167,7 +167,7 @@ TEST(DecodeAhead, the_format_gets_the_same_calls_for_every_number_of_threads) {
     const std::string plain = calls_of(chunks, clock, order, nullptr);
     EXPECT_NE(plain.find("frame"), std::string::npos);
     for (const unsigned threads : {1u, 2u, 4u}) {
-      Workers workers(threads);
+      jobs::Workers workers(threads);
       EXPECT_EQ(calls_of(chunks, clock, order, &workers) == plain, true)
           << "seed " << seed << ", " << threads << " threads";
     }
@@ -187,12 +187,12 @@ TEST(DecodeAhead, frames_mean_the_same_as_without_threads) {
   }
   const std::string plain = calls_of(chunks, std::nullopt, Order::time, nullptr);
   EXPECT_NE(plain.find(" means "), std::string::npos);
-  Workers workers(3);
+  jobs::Workers workers(3);
   EXPECT_EQ(calls_of(chunks, std::nullopt, Order::time, &workers), plain);
 }
 
 TEST(DecodeAhead, a_chunk_that_is_taken_leaves_memory_that_was_used_before) {
-  Workers workers(2);
+  jobs::Workers workers(2);
   WrittenCalls format(Order::time);
   Pipeline pipeline({}, false);
   pipeline.decode_ahead(workers);
@@ -218,7 +218,7 @@ struct RefusingFormat : WrittenCalls {
 
 TEST(DecodeAhead, what_the_format_throws_is_thrown_to_the_caller) {
   const std::vector<WordChunk> chunks = random_chunks(2);
-  Workers workers(3);
+  jobs::Workers workers(3);
   RefusingFormat format;
   Pipeline pipeline({}, false);
   pipeline.decode_ahead(workers);
@@ -231,7 +231,7 @@ TEST(DecodeAhead, what_the_format_throws_is_thrown_to_the_caller) {
 TEST(DecodeAhead, no_more_chunks_wait_than_eight_a_thread) {
   constexpr unsigned kThreads = 3;
   constexpr uint32_t kLaunches = 5;
-  Workers workers(kThreads);
+  jobs::Workers workers(kThreads);
   WrittenCalls format(Order::time);
   Pipeline pipeline({}, false);
   pipeline.decode_ahead(workers);

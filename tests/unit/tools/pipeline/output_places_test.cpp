@@ -29,7 +29,7 @@ TEST(OutputPlaces, RowsAreWhereTheyWerePlacedWhoeverWritesThem) {
   const std::string path = file_of_this_test();
   std::string expected;
   {
-    Workers workers(3);
+    jobs::Workers workers(3);
     Output out(path, false, false, &workers);
     ASSERT_TRUE(out.has_places());
     std::deque<std::string> texts;
@@ -61,7 +61,7 @@ TEST(OutputPlaces, AFileWithoutSomeOfItsRowsDoesNotAppear) {
   getrlimit(RLIMIT_FSIZE, &before);
   signal(SIGXFSZ, SIG_IGN);
   {
-    Workers workers(2);
+    jobs::Workers workers(2);
     Output out(path, false, false, &workers);
     ASSERT_TRUE(out.has_places());
     const std::string text(1000, 'x');
@@ -80,7 +80,7 @@ TEST(OutputPlaces, AFileWithoutSomeOfItsRowsDoesNotAppear) {
 
 TEST(OutputPlaces, AreOnlyInAFileThatAppearsAsAWholeAndForSeveralThreads) {
   const std::string path = file_of_this_test();
-  Workers one(1), several(2);
+  jobs::Workers one(1), several(2);
   EXPECT_FALSE(Output(path, false, false, &one).has_places());
   EXPECT_FALSE(Output(path, false).has_places());
   EXPECT_FALSE(Output(path, false, true, &several).has_places()) << "gzip";

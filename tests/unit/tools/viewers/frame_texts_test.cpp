@@ -40,7 +40,7 @@ std::string content(const std::string& path) {
 // Frames of places and names that appear on the way, as a format's do. `settle_every`: frames; 0: at the end only.
 std::string written(unsigned threads, uint32_t frames, uint32_t settle_every) {
   const std::string path = own_path();
-  const auto workers = threads ? std::make_unique<Workers>(threads) : nullptr;
+  const auto workers = threads ? std::make_unique<jobs::Workers>(threads) : nullptr;
   std::deque<Place> places;
   std::deque<Name> names;
   std::mt19937 dice(11);
@@ -93,7 +93,7 @@ TEST(FrameTexts, AreTheSameForEveryNumberOfThreads) {
 TEST(FrameTexts, OfNoFramesAreWhatWasWrittenAtOnce) {
   EXPECT_EQ(written(0, 0, 0), "");
   EXPECT_EQ(written(2, 0, 0), "");
-  Workers workers(2);
+  jobs::Workers workers(2);
   {
     Output out(own_path(), false, false, &workers);
     Texts texts(out, encode);
@@ -107,7 +107,7 @@ TEST(FrameTexts, OfNoFramesAreWhatWasWrittenAtOnce) {
 
 TEST(FrameTexts, ThrowWhatTheOutputThrows) {
   for (const unsigned threads : {0u, 1u, 2u, 8u}) {
-    const auto workers = threads ? std::make_unique<Workers>(threads) : nullptr;
+    const auto workers = threads ? std::make_unique<jobs::Workers>(threads) : nullptr;
     const Place place{1};
     const Name name{std::string(2000, 'n')};
     Output out("/dev/full", false, false, workers.get());

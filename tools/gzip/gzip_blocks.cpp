@@ -1,4 +1,4 @@
-#include "tools/jobs/gzip_blocks.hpp"
+#include "tools/gzip/gzip_blocks.hpp"
 
 #include <zlib.h>
 
@@ -19,7 +19,7 @@ void put_32(char* at, uint64_t value) {
 
 }  // namespace
 
-class GzipBlocks::Block : public Workers::Job {
+class GzipBlocks::Block : public jobs::Workers::Job {
  public:
   explicit Block(Members members) : members_(members) {
     constexpr int kFast = 3, kMemory = 8, kGzip = 16 + MAX_WBITS, kRaw = -MAX_WBITS;
@@ -79,7 +79,7 @@ class GzipBlocks::Block : public Workers::Job {
   uint64_t checksum_ = 0;
 };
 
-GzipBlocks::GzipBlocks(Workers* workers, Members members, Write write)
+GzipBlocks::GzipBlocks(jobs::Workers* workers, Members members, Write write)
     : workers_(workers),
       members_(members),
       write_(std::move(write)),

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace ttc::tools {
+namespace ttc::jobs {
 
 class Workers {
  public:
@@ -62,6 +62,8 @@ class Workers {
   void wait(Job& job);
   // wait() would not wait.
   bool done(const Job& job);
+  // Leaves the job out, where no thread has begun it, or waits for its end, without other jobs meanwhile. Nothing is thrown.
+  void forget(Job& job) noexcept;
   // For an owner that ends early: leaves out what no thread has begun, and waits for the others. Nothing is thrown.
   void forget_all() noexcept;
 
@@ -81,4 +83,4 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace ttc::tools
+}  // namespace ttc::jobs

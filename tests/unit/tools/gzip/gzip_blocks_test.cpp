@@ -1,5 +1,5 @@
 // A gzip stream of blocks: its bytes are the same for every number of threads, and any reader takes them.
-#include "tools/jobs/gzip_blocks.hpp"
+#include "tools/gzip/gzip_blocks.hpp"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -60,7 +60,7 @@ Unpacked unpacked(const std::string& stream) {
 
 // `threads` 0: no workers. `piece`: bytes an append().
 std::string zipped(const std::string& text, unsigned threads, GzipBlocks::Members members, size_t piece) {
-  const auto workers = threads ? std::make_unique<Workers>(threads) : nullptr;
+  const auto workers = threads ? std::make_unique<jobs::Workers>(threads) : nullptr;
   std::string stream;
   GzipBlocks gzip(workers.get(), members, [&](std::string_view bytes) { stream += bytes; });
   for (size_t at = 0; at < text.size(); at += piece) gzip.append(std::string_view(text).substr(at, piece));
@@ -103,7 +103,7 @@ TEST(GzipBlocks, OfOneMemberCostNextToNothing) {
 
 TEST(GzipBlocks, OfWholeMembersEndWhereTheyWereFlushed) {
   const std::string text = rows(3 * kBlock);
-  Workers workers(3);
+  jobs::Workers workers(3);
   std::string stream;
   size_t at = 0;
   GzipBlocks gzip(&workers, GzipBlocks::Members::of_blocks, [&](std::string_view bytes) {
@@ -122,7 +122,7 @@ TEST(GzipBlocks, OfWholeMembersEndWhereTheyWereFlushed) {
 
 TEST(GzipBlocks, OfAppendsAreAMemberEach) {
   const std::string text = rows(4 * kBlock);
-  Workers workers(3);
+  jobs::Workers workers(3);
   std::vector<size_t> ends;  // of members, in the text
   std::string so_far;
   GzipBlocks gzip(&workers, GzipBlocks::Members::of_appends, [&](std::string_view bytes) {
@@ -142,7 +142,7 @@ TEST(GzipBlocks, OfAppendsAreAMemberEach) {
 TEST(GzipBlocks, ThrowWhatTheirWriteThrows) {
   const std::string text = rows(20 * kBlock);
   for (const unsigned threads : {1u, 2u, 5u}) {
-    Workers workers(threads);
+    jobs::Workers workers(threads);
     GzipBlocks gzip(&workers, GzipBlocks::Members::one,
                     [](std::string_view) { throw std::runtime_error("no room"); });
     EXPECT_THROW(

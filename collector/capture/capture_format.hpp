@@ -99,7 +99,7 @@ struct BlockHeader {
   uint64_t read_to_ns = 0;
   uint64_t cycles_from = 0;  // its markers' times; from > to: it has none
   uint64_t cycles_to = 0;
-  uint32_t lane_from = 0;  // lane_number() of the smallest and the largest
+  uint32_t lane_from = 0;  // lane_number() (ttcollect/capture_reader.hpp) of the smallest and the largest
   uint32_t lane_to = 0;
   uint32_t kinds = 0;           // bit k: chunks of kind k are inside; bit 31: of a kind from 31 on
   uint32_t facts_checksum = 0;  // lower half of XXH3-64 of the bytes from header_bytes to facts_end
@@ -120,10 +120,6 @@ static_assert(offsetof(BlockHeader, magic) == 0 && offsetof(BlockHeader, header_
               offsetof(BlockHeader, content_checksum) == 112 &&
               offsetof(BlockHeader, header_checksum) == 120 && sizeof(BlockHeader) == 128 &&
               std::is_trivially_copyable_v<BlockHeader> && std::is_standard_layout_v<BlockHeader>);
-
-constexpr uint32_t lane_number(uint32_t device, uint8_t x, uint8_t y, uint8_t risc) {
-  return (device & 0xff) << 24 | uint32_t{x} << 16 | uint32_t{y} << 8 | risc;
-}
 
 // Sections of a block of chunks. Unknown ones are skipped by length.
 enum class Section : uint16_t {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/jobs/workers.hpp"
+#include "ttcollect/workers.hpp"
 
 namespace ttc::tools {
 
@@ -26,7 +26,7 @@ class GzipBlocks {
   enum class Members : uint8_t { one, of_blocks, of_appends };
   using Write = std::function<void(std::string_view)>;
   // `workers`, null: none, compress; `write` gets the stream, in order, in the calls below. What it throws ends the stream.
-  GzipBlocks(Workers* workers, Members members, Write write);
+  GzipBlocks(jobs::Workers* workers, Members members, Write write);
   ~GzipBlocks();
   GzipBlocks(const GzipBlocks&) = delete;
   GzipBlocks& operator=(const GzipBlocks&) = delete;
@@ -43,7 +43,7 @@ class GzipBlocks {
   void hand_over(bool last);
   void write_oldest();
 
-  Workers* const workers_;
+  jobs::Workers* const workers_;
   const Members members_;
   const Write write_;
   const size_t most_blocks_;

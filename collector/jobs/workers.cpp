@@ -1,11 +1,11 @@
-#include "tools/jobs/workers.hpp"
+#include "ttcollect/workers.hpp"
 
 #include <algorithm>
 #include <new>
 #include <system_error>
 #include <utility>
 
-namespace ttc::tools {
+namespace ttc::jobs {
 
 // If the system refuses threads there are fewer, possibly none: the owner does what they would.
 Workers::Workers(unsigned threads) : meant_for_(std::max(threads, 1u)), present_(meant_for_.size()) {
@@ -109,6 +109,16 @@ bool Workers::done(const Job& job) {
   return job.done_;
 }
 
+void Workers::forget(Job& job) noexcept {
+  std::unique_lock lock(mutex_);
+  const auto leave_out = [&job](std::deque<Job*>& jobs) { job.done_ |= std::erase(jobs, &job) != 0; };
+  leave_out(waiting_);
+  std::for_each(meant_for_.begin(), meant_for_.end(), leave_out);
+  owner_waits_ = true;
+  done_.wait(lock, [&job] { return job.done_; });
+  owner_waits_ = false;
+}
+
 void Workers::forget_all() noexcept {
   std::unique_lock lock(mutex_);
   const auto forget = [](std::deque<Job*>& jobs) {
@@ -137,4 +147,4 @@ void Workers::work(unsigned thread) noexcept {
   }
 }
 
-}  // namespace ttc::tools
+}  // namespace ttc::jobs

@@ -1,5 +1,5 @@
 // Jobs that several threads do for their owner.
-#include "tools/jobs/workers.hpp"
+#include "ttcollect/workers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace ttc::tools {
+namespace ttc::jobs {
 namespace {
 
 class Call : public Workers::Job {
@@ -104,6 +104,29 @@ TEST(Workers, JobsThatAreMeantForAThreadComeBeforeOthers) {
   EXPECT_EQ(order, (std::vector{2, 1}));
 }
 
+TEST_P(WorkersOf, AJobThatIsForgottenIsLeftOutOrAtItsEnd) {
+  constexpr size_t kJobs = 300;
+  std::vector<std::atomic<int>> begun(kJobs), ended(kJobs);
+  std::vector<std::unique_ptr<Call>> jobs;
+  Workers workers(GetParam());
+  for (size_t i = 0; i < kJobs; ++i) {
+    jobs.push_back(std::make_unique<Call>([&, i] { ++begun[i], std::this_thread::yield(), ++ended[i]; }));
+    workers.submit(*jobs.back());
+  }
+  std::vector<int> when_forgotten(kJobs);
+  for (size_t i = 0; i < kJobs; i += 2) {
+    workers.forget(*jobs[i]);
+    when_forgotten[i] = begun[i];
+    EXPECT_TRUE(workers.done(*jobs[i]));
+    EXPECT_EQ(ended[i], when_forgotten[i]) << "it runs, and its memory may be gone";
+  }
+  for (size_t i = 1; i < kJobs; i += 2) workers.wait(*jobs[i]);
+  for (size_t i = 0; i < kJobs; ++i) {
+    EXPECT_EQ(ended[i], begun[i]) << i;
+    EXPECT_EQ(begun[i], i % 2 ? 1 : when_forgotten[i]) << i;
+  }
+}
+
 TEST_P(WorkersOf, WhatAJobThrowsIsThrownToWhoWaitsForIt) {
   Call fails([] { throw std::runtime_error("no room"); });
   int done = 0;
@@ -171,4 +194,4 @@ TEST(Workers, TheOwnerWorksWhereItWouldWait) {
 }
 
 }  // namespace
-}  // namespace ttc::tools
+}  // namespace ttc::jobs
