@@ -150,7 +150,7 @@ def data():
     clock = next(c for c in d["cards"] if c["title"] == "Clock quality")["lines"]
     h.check(re.search(r"within [\d,]+ (ns|\u03bcs|ms) for half of the run and [\d,]+ (ns|\u03bcs|ms) for 99 % of it", clock[0]), f"{clock}")
     h.check(len(d["bounds"]["0"]) >= 1 and all(b > 0 for _, b in d["bounds"]["0"]), f"{d['bounds']}")
-    # One meaning of colours: firmware of BRISC is what it is in pictures and in Tracy (tools/viewers/zone_labels.cpp).
+    # One meaning of colours: firmware of BRISC is what it is in pictures and in Tracy (tools/viewers/zones/zone_labels.cpp).
     h.check(d["palettes"]["BRISC"][0] == "#ee9a00" and len(d["laneprocessors"]) == len(d["lanes"]), f"{d['palettes']}")
     h.check(len(set(d["lanes"])) == len(d["lanes"]), "two lanes of one name")
     # Each chip has a row of its programs in front of its lanes, and every bar of it is a row of the table of ops.

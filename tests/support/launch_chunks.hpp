@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,21 @@ inline std::vector<uint64_t> chunk_of(shm::ChunkKind kind, const void* body, siz
 }
 inline std::vector<uint64_t> chunk_of(shm::ChunkKind kind, const std::string& text) {
   return chunk_of(kind, text.data(), text.size());
+}
+
+// A chunk without words: names, telemetry or a loss.
+enum class OtherChunk : uint8_t { names, telemetry, loss };
+inline std::vector<uint64_t> other_chunk(OtherChunk kind, int number, std::mt19937_64& dice) {
+  if (kind == OtherChunk::names)
+    return chunk_of(shm::ChunkKind::names, "Z" + std::to_string(number) + ",a.cpp,1,KERNEL_PROFILER\n");
+  if (kind == OtherChunk::telemetry) {
+    shm::TelemetryRecord record{};
+    record.host_ns = dice();
+    return chunk_of(shm::ChunkKind::telemetry, &record, sizeof record);
+  }
+  shm::LossRecord record;
+  record.id = static_cast<uint64_t>(number) + 1, record.from_cycles = dice() % 1000;
+  return chunk_of(shm::ChunkKind::loss, &record, sizeof record);
 }
 
 // Words of a lane of the core in column 1 + `core`.

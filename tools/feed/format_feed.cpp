@@ -2,22 +2,31 @@
 
 namespace ttc::tools {
 
+// False: neither of them is there.
+template <class Do>
+bool FormatFeed::on_threads(Do what) {
+  if (shards_) what(*shards_);
+  if (batches_) what(*batches_);
+  return shards_ || batches_;
+}
+
 void FormatFeed::push(const Source& source, std::vector<uint64_t>& chunk) {
-  if (shards_) {
-    if (source.lost_beginning()) shards_->lost_beginning();
-    return shards_->push(chunk);
-  }
+  if (on_threads([&](auto& threads) {
+        if (source.lost_beginning()) threads.lost_beginning();
+        threads.push(chunk);
+      }))
+    return;
   if (source.lost_beginning()) pipeline_.lost_beginning();
   pipeline_.take(chunk, format_);
 }
 
 void FormatFeed::settle() {
-  if (shards_) shards_->settle();
+  on_threads([](auto& threads) { threads.settle(); });
   pipeline_.catch_up(format_);
 }
 
 void FormatFeed::finish(const Source& source) {
-  if (shards_) shards_->finish();
+  on_threads([](auto& threads) { threads.finish(); });
   if (source.broke_off()) pipeline_.broke_off();
   pipeline_.finish(format_);
 }

@@ -1,10 +1,11 @@
-// Chunks of a source on their way to a format: through one pipeline, or lane by lane on several threads (lane_shards.hpp). The format has
-// the same from both.
+// Chunks of a source on their way to a format: through one pipeline, or on several threads lane by lane (lane_shards.hpp) or batch by batch
+// (row_batches.hpp). What comes of them is the same.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "tools/feed/lane_shards.hpp"
+#include "tools/feed/row_batches.hpp"
 
 namespace ttc::tools {
 
@@ -13,10 +14,14 @@ class FormatFeed {
   // Both outlive this.
   FormatFeed(Pipeline& pipeline, Format& format) : pipeline_(pipeline), format_(format) {}
 
-  // Before the first chunk.
+  // Before the first chunk, at most one of the two.
   void by_lanes(jobs::Workers& workers, const LaneShards::MakePipeline& make_pipeline,
                 const LaneShards::MakeSide& make_side) {
     shards_.emplace(workers, make_pipeline, make_side, pipeline_, format_);
+  }
+  void by_batches(jobs::Workers& workers, const RowBatches::MakePipeline& make_pipeline,
+                  const RowBatches::MakeFormat& make_format, Output& out) {
+    batches_.emplace(workers, make_pipeline, make_format, pipeline_, format_, out);
   }
   // The next chunk of the source, which has checked it. May leave other memory in `chunk`.
   void push(const Source& source, std::vector<uint64_t>& chunk);
@@ -28,7 +33,10 @@ class FormatFeed {
  private:
   Pipeline& pipeline_;
   Format& format_;
+  template <class Do>
+  bool on_threads(Do what);
   std::optional<LaneShards> shards_;
+  std::optional<RowBatches> batches_;
 };
 
 }  // namespace ttc::tools

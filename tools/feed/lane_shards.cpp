@@ -1,7 +1,6 @@
 #include "tools/feed/lane_shards.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace ttc::tools {
@@ -67,21 +66,10 @@ void LaneShards::push_to_all(std::span<const uint64_t> chunk) {
 LaneShards::Batch& LaneShards::filling(Shard& shard) {
   if (!shard.batches.empty() && !shard.batches.back()->handed_over) return *shard.batches.back();
   while (shard.batches.size() >= kMostBatches) commit_oldest();
-  shard.batches.push_back(unused(shard));
+  if (shard.spare.empty()) shard.spare.push_back(std::make_unique<Batch>(shard));
+  shard.batches.push_back(std::move(shard.spare.back()));
+  shard.spare.pop_back();
   return *shard.batches.back();
-}
-
-std::unique_ptr<LaneShards::Batch> LaneShards::unused(Shard& shard) {
-  auto found = std::find_if(shard.spare.rbegin(), shard.spare.rend(),
-                            [&](const auto& batch) { return !shard.side->in_use(*batch->made); });
-  if (found == shard.spare.rend()) {
-    if (shard.spare.size() < kMostInUse) return std::make_unique<Batch>(shard);
-    found = std::prev(shard.spare.rend());
-  }
-  shard.side->wait(*(*found)->made);  // throws what its writing threw
-  std::unique_ptr<Batch> batch = std::move(*found);
-  shard.spare.erase(std::prev(found.base()));
-  return batch;
 }
 
 void LaneShards::hand_over(Batch& batch) {
@@ -107,7 +95,6 @@ void LaneShards::commit_words(Shard& shard) {
   if (main_.note_words(item.chunk)) shard.side->put(*batch.made, from, item.made_end);
   if (!item.complaint.empty()) main_.complain(item.complaint);
   if (batch.committed < batch.used) return;
-  shard.side->put_all(*batch.made, batch.done_by());
   batch.used = batch.words = batch.committed = 0;
   batch.handed_over = false;
   shard.spare.push_back(std::move(shard.batches.front()));
@@ -133,10 +120,7 @@ void LaneShards::settle() {
 
 void LaneShards::finish() {
   settle();
-  for (auto& shard : shards_) {
-    main_.absorb(*shard->pipeline);
-    for (const auto& batch : shard->spare) shard->side->wait(*batch->made);
-  }
+  for (auto& shard : shards_) main_.absorb(*shard->pipeline);
 }
 
 LaneShards::Batch::Batch(Shard& of) : shard(of), made(of.side->product()) {}

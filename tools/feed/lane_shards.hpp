@@ -1,5 +1,5 @@
 // Word chunks decoded and made into something else by several threads, where what is made of a lane's frames depends on no other lane:
-// rows of a device CSV, zones of a report. A core's chunks all go to one shard, which has a pipeline and a format of its own, so
+// zones of a report. A core's chunks all go to one shard, which has a pipeline and a format of its own, so
 // that what is kept from a lane's chunk to its next is where it is needed. What was made goes to the output in the order of the chunks, whatever
 // the number of threads. There are more shards than threads, so that no thread waits while the next chunks happen to be of few of them.
 //
@@ -9,8 +9,7 @@
 //                 anything else: the main pipeline alone, when all before it is in the output
 //   any thread    the oldest batch of a shard that no thread has: its pipeline's push(), and Side::take_into()
 //
-// Memory: kMostBatches of kBatchWords words a shard, what is made of them and of kMostInUse batches more that are being written, and kMostWaiting bytes
-// of chunks without words. What a thread throws is thrown by a later call.
+// Memory: kMostBatches of kBatchWords words a shard, what is made of them, and kMostWaiting bytes of chunks without words. What a thread throws is thrown by a later call.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -43,11 +42,6 @@ class LaneShards {
     virtual void take_into(Product& product) = 0;
     // The owner, while any thread may have the shard's next batch: the part between two values of made(), to the output.
     virtual void put(Product& product, size_t from, size_t to) = 0;
-    // The owner: all parts of the product were put. `thread` made it (jobs::Workers::Job::done_by()).
-    virtual void put_all(Product&, unsigned /*thread*/) {}
-    // The owner: whether what was put is still being read, and to wait until it is not. Only then it is made again.
-    virtual bool in_use(const Product&) { return false; }
-    virtual void wait(Product&) {}
   };
   using MakePipeline = std::function<std::unique_ptr<Pipeline>()>;
   using MakeSide = std::function<std::unique_ptr<Side>()>;
@@ -71,10 +65,9 @@ class LaneShards {
   void finish();
 
  private:
-  static constexpr size_t kBatchWords = 1 << 10;  // 64-bit: what is made of them stays in the caches
+  static constexpr size_t kBatchWords = 8 << 10;  // 64-bit: what is made of them stays in the caches
   static constexpr size_t kMostBatches = 3;
-  static constexpr size_t kMostInUse = 2;
-  static constexpr size_t kShardsAThread = 4;
+  static constexpr size_t kShardsAThread = 2;
 
   struct Item {
     std::vector<uint64_t> chunk;
@@ -99,7 +92,7 @@ class LaneShards {
     std::unique_ptr<Side> side;
     jobs::Workers::Row in_order;
     std::deque<std::unique_ptr<Batch>> batches;  // oldest first; the last may be filling
-    std::deque<std::unique_ptr<Batch>> spare;    // that were put; the latest is last
+    std::vector<std::unique_ptr<Batch>> spare;   // that were put; the latest is last
   };
   // What is next in the output: the next chunk of a shard, a chunk of another kind, or that the beginning is lost.
   struct Next {
@@ -110,7 +103,6 @@ class LaneShards {
   void push_words(std::vector<uint64_t>& chunk);
   void push_to_all(std::span<const uint64_t> chunk);
   Batch& filling(Shard& shard);
-  std::unique_ptr<Batch> unused(Shard& shard);
   void hand_over(Batch& batch);
   void commit_oldest();
   void commit_words(Shard& shard);

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "tools/formats/loss_csv.hpp"
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 
 namespace ttc::tools {
 

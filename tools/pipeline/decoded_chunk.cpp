@@ -18,8 +18,6 @@ void DecodedChunk::view(std::span<const uint64_t> chunk, const Rules& rules) {
   chunk_ = chunk;
   rules_ = rules;
   batch_.clear(), lanes_.clear(), picked_.clear(), ordered_.clear();
-  for (const uint16_t id : ids_.all) known_.reset(id);
-  for (const uint16_t id : ids_.named) known_named_.reset(id);
   ids_.all.clear(), ids_.named.clear(), ids_.wide = false;
   anomalies_ = {};
   complaint_.clear();
@@ -27,7 +25,7 @@ void DecodedChunk::view(std::span<const uint64_t> chunk, const Rules& rules) {
   has_words_ = picked_all_ = false;
 }
 
-void DecodedChunk::run() {
+void DecodedChunk::run(Seen& seen, FrameWork* work, uint32_t& worked) {
   decode();
   picked_all_ = !may_repeat();
   if (!picked_all_) return;
@@ -36,10 +34,47 @@ void DecodedChunk::run() {
     if (!pick(batch_.frames()[i])) continue;
     const auto to = static_cast<uint32_t>(ordered_.size());
     const auto markers = std::span<const markers::Marker>(ordered_).subspan(from);
-    picked_.push_back({i, to, FrameZones::of(markers, main_zone_of(batch_.frames()[i]))});
-    note_ids(markers);
+    const uint16_t main_zone = main_zone_of(batch_.frames()[i]);
+    picked_.push_back({i, to, main_zone, FrameZones::of(markers, main_zone)});
+    note_ids(markers, seen);
   }
+  for (const uint16_t id : ids_.all) seen.ids.reset(id);
+  for (const uint16_t id : ids_.named) seen.named.reset(id);
   date();
+  if (work) give_to(*work, worked);
+}
+
+void DecodedChunk::give_to(FrameWork& work, uint32_t& worked) {
+  const shm::ChunkHeader& h = header();
+  const collect::ClockMap* const clock = rules_.times ? rules_.times->clock_of(h.core_x, h.core_y) : nullptr;
+  uint32_t from = 0;
+  for (Picked& one : picked_) {
+    const Frame frame = frame_of(batch_.frames()[one.frame], from, one.markers_end, one.main_zone);
+    FrameEvents events{h.device,
+                       h.core_x,
+                       h.core_y,
+                       static_cast<markers::CoreKind>(h.core_kind),
+                       static_cast<device::Mode>(h.firmware_mode),
+                       frame.decoded.risc,
+                       frame.decoded.host_id,
+                       frame.decoded.trace_counter,
+                       frame.markers,
+                       batch_,
+                       *rules_.names};
+    events.main_zone = frame.main_zone;
+    events.host_times = frame.times;
+    events.seen_ns = seen_ns();
+    events.tile_clock = clock;
+    work.frame(events);
+    one.work_frame = worked++;
+    from = one.markers_end;
+  }
+}
+
+// CLOCK_MONOTONIC_RAW: the words had been read by then; 0: not known.
+uint64_t DecodedChunk::seen_ns() const {
+  const uint64_t read_ns = header().read_time_ns;
+  return read_ns != 0 ? read_ns + kWordsReadWithinNs : 0;
 }
 
 void DecodedChunk::decode() {
@@ -119,11 +154,12 @@ bool DecodedChunk::pick(const markers::Frame& frame) {
   return true;
 }
 
-void DecodedChunk::note_ids(std::span<const markers::Marker> markers) {
+// `seen` has what ids_ has.
+void DecodedChunk::note_ids(std::span<const markers::Marker> markers, Seen& seen) {
   for (const markers::Marker& m : markers) {
     ids_.wide |= m.type == markers::MarkerType::ts_data_16b;
-    if (!known_.test(m.id)) known_.set(m.id), ids_.all.push_back(m.id);
-    if (!known_named_.test(m.id) && is_of_a_name(m)) known_named_.set(m.id), ids_.named.push_back(m.id);
+    if (!seen.ids.test(m.id)) seen.ids.set(m.id), ids_.all.push_back(m.id);
+    if (!seen.named.test(m.id) && is_of_a_name(m)) seen.named.set(m.id), ids_.named.push_back(m.id);
   }
 }
 
@@ -158,10 +194,11 @@ void DecodedChunk::sort_by_time(size_t from) {
   }
 }
 
-DecodedChunk::Frame DecodedChunk::frame_of(const markers::Frame& decoded, uint32_t from, uint32_t to) const {
+DecodedChunk::Frame DecodedChunk::frame_of(const markers::Frame& decoded, uint32_t from, uint32_t to,
+                                           uint16_t main_zone) const {
   Frame frame{decoded, std::span(ordered_).subspan(from, to - from), {}};
   if (rules_.times) frame.times = std::span(times_.of).subspan(from, to - from);
-  frame.main_zone = main_zone_of(decoded);
+  frame.main_zone = main_zone;
   return frame;
 }
 

@@ -3,7 +3,7 @@
 // chunks at once. What depends on the chunks before it is the pipeline's, chunk after chunk.
 //
 //   pipeline      take(): the chunk, and what is to be done with it
-//   any thread    run()
+//   any thread    run(), chunk after chunk (decoded_batch.hpp)
 //   pipeline      each_frame(). Where firmware keeps words in L1, what an earlier chunk of the lane had is left out first
 //
 // Without threads view() and decode() stand for take() and run(), and each_frame() makes a frame when it is its turn: what a frame holds
@@ -22,11 +22,10 @@
 #include "tools/pipeline/filter.hpp"
 #include "tools/pipeline/format.hpp"
 #include "tools/pipeline/host_times.hpp"
-#include "ttcollect/workers.hpp"
 
 namespace ttc::tools {
 
-class DecodedChunk : public jobs::Workers::Job {
+class DecodedChunk {
  public:
   // All but `order` and `keep_duplicates` are referred to until the frames were taken.
   struct Rules {
@@ -43,23 +42,31 @@ class DecodedChunk : public jobs::Workers::Job {
     std::span<const MarkerHostTime> times;  // by marker; empty if they were not requested
     uint16_t main_zone = 0;                 // id in the first slot; 0: the frame has none
     std::optional<FrameZones> zones = {};   // none: they were not searched for
+    uint32_t work_frame = 0;                // its number in the work, where there was some
   };
-  // The ids of what a job picked, each once.
+  // The ids of what run() picked, each once.
   struct Ids {
     std::vector<uint16_t> all, named;  // named: those that are the hash of a name
     bool wide = false;                 // any marker has 16 bytes of data
   };
 
-  // A job: owns the words. Returns the memory of those before.
+  // Memory of a thread for one run() after another.
+  struct Seen {
+    std::bitset<0x10000> ids, named;
+  };
+
+  // For run(): owns the words. Returns the memory of those before.
   std::vector<uint64_t> take(std::vector<uint64_t> chunk, const Rules& rules);
+  // `work`, null: none: gets what was picked behind the `worked` frames that it had before. Adds to these.
+  void run(Seen& seen, FrameWork* work, uint32_t& worked);
   // On the calling thread: refers to the words until the frames were taken.
   void view(std::span<const uint64_t> chunk, const Rules& rules);
   void decode();
 
-  // Behind the job's end; null: of no job, or what was picked is not known before each_frame().
+  // Behind run(); null: there was none, or what was picked is not known before each_frame().
   const Ids* ids() const { return picked_all_ ? &ids_ : nullptr; }
 
-  // Behind decode() or the job's end, once. `Until`: the latest time of the lane of a RISC so far, 0: none came
+  // Behind decode() or run(), once. `Until`: the latest time of the lane of a RISC so far, 0: none came
   // (uint64_t&(uint8_t risc)). `Sink`: void(const Frame&), valid during the call.
   template <class Until, class Sink>
   void each_frame(Until until, Sink sink) {
@@ -73,8 +80,9 @@ class DecodedChunk : public jobs::Workers::Job {
     if (picked_all_) {
       uint32_t from = 0;
       for (const Picked& one : picked_) {
-        Frame frame = frame_of(batch_.frames()[one.frame], from, one.markers_end);
+        Frame frame = frame_of(batch_.frames()[one.frame], from, one.markers_end, one.main_zone);
         frame.zones = one.zones;
+        frame.work_frame = one.work_frame;
         sink(frame);
         from = one.markers_end;
       }
@@ -84,12 +92,13 @@ class DecodedChunk : public jobs::Workers::Job {
       ordered_.clear();
       if (!pick(decoded)) continue;
       date();
-      sink(frame_of(decoded, 0, static_cast<uint32_t>(ordered_.size())));
+      sink(frame_of(decoded, 0, static_cast<uint32_t>(ordered_.size()), main_zone_of(decoded)));
     }
   }
 
   const shm::ChunkHeader& header() const { return shm::header_of(chunk_); }
   const markers::Batch& batch() const { return batch_; }
+  uint64_t seen_ns() const;
   bool has_words() const { return has_words_; }  // of a lane, whether or not the filter wants it
   const markers::Anomalies& anomalies() const { return anomalies_; }
   const std::string& complaint() const { return complaint_; }  // empty: all of it could be decoded
@@ -104,19 +113,21 @@ class DecodedChunk : public jobs::Workers::Job {
   struct Picked {
     uint32_t frame;  // of the batch
     uint32_t markers_end;
+    uint16_t main_zone;
     FrameZones zones;
+    uint32_t work_frame = 0;
   };
 
-  void run() override;
+  void give_to(FrameWork& work, uint32_t& worked);
   void decode_span(const shm::SpanEntry& span, const markers::Layout& layout);
   // If the firmware keeps words in L1, a lane's L1 chunk may hold words that a later push repeats.
   bool may_repeat() const { return header().firmware_mode != 0; }
   static void skip_repeats(std::span<markers::Marker> lane, uint64_t& until);
   bool pick(const markers::Frame& frame);
-  void note_ids(std::span<const markers::Marker> markers);
+  void note_ids(std::span<const markers::Marker> markers, Seen& seen);
   void sort_by_time(size_t from);
   void date();
-  Frame frame_of(const markers::Frame& decoded, uint32_t from, uint32_t to) const;
+  Frame frame_of(const markers::Frame& decoded, uint32_t from, uint32_t to, uint16_t main_zone) const;
   uint16_t main_zone_of(const markers::Frame& decoded) const;
 
   Rules rules_;
@@ -126,8 +137,7 @@ class DecodedChunk : public jobs::Workers::Job {
   std::vector<LaneEnd> lanes_;
   std::vector<Picked> picked_;
   Ids ids_;
-  std::bitset<0x10000> known_, known_named_;  // what ids_ has
-  std::vector<markers::Marker> ordered_;      // of the picked frames, one behind the other
+  std::vector<markers::Marker> ordered_;  // of the picked frames, one behind the other
   std::vector<uint64_t> marker_times_;
   HostTimes::Converted times_;
   markers::Anomalies anomalies_;

@@ -13,9 +13,9 @@
 #include "firmware_markers/metal_date.hpp"
 #include "firmware_markers/zone_names.hpp"
 #include "shm/chunk.hpp"
+#include "tools/output/output.hpp"
 #include "tools/pipeline/frame_zones.hpp"
 #include "tools/pipeline/host_times.hpp"
-#include "tools/pipeline/output.hpp"
 
 namespace ttc::tools {
 
@@ -53,6 +53,8 @@ struct HostSemantics {
   const markers::ZoneSource* source = nullptr;
 };
 
+class FrameWork;
+
 struct FrameEvents {
   uint32_t chip;
   uint8_t core_x, core_y;  // NOC0 physical
@@ -80,6 +82,9 @@ struct FrameEvents {
   const collect::ClockMap* tile_clock = nullptr;
   // Found by the thread that decoded the frame. None: zones() searches for them.
   std::optional<FrameZones> found_zones = {};
+  // Likewise: what that thread made of the frame for the format, `work_frame` being the frame's number there. Null: nothing.
+  const FrameWork* work = nullptr;
+  uint32_t work_frame = 0;
   FrameZones zones() const { return found_zones ? *found_zones : FrameZones::of(markers, main_zone); }
 
   // The first or, of 16-byte data, the second word.
@@ -105,9 +110,21 @@ struct FormatOptions {
   bool arguments = true;     // perfetto, chrome: host id, zone hash and replay of zones
 };
 
+// What a format makes of a frame alone, without the frames before it. Of frames of consecutive chunks, on one thread after another.
+class FrameWork {
+ public:
+  virtual ~FrameWork() = default;
+  virtual void
+  begin() = 0;  // nothing of earlier frames is needed any more, and clock models may have changed
+  // The next one: its markers with their times and their clock, its main zone, and when it was seen are those that the format will get.
+  virtual void frame(const FrameEvents& frame) = 0;
+};
+
 class Format {
  public:
   virtual ~Format() = default;
+  // For each of several threads. Null: nothing can be made of a frame alone, or it is not worth it.
+  virtual std::unique_ptr<FrameWork> frame_work() const { return nullptr; }
   virtual Order order() const { return Order::time; }
   virtual void begin(const Session& session) = 0;  // once for each device, before its first frame
   virtual void frame(const FrameEvents& frame) = 0;

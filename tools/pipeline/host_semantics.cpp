@@ -28,9 +28,10 @@ enum Trait : uint16_t {
   kWide = 512,      // of the marker's type, not of its id
   kUnknown = 1024,  // the names were not examined yet
 };
+// What changes the state of a lane.
+constexpr uint16_t kOfDispatch = kDispatch | kCommand | kRuntimeId | kPacked | kPackedLarge;
 // What a frame must hold to be worth a walk.
-constexpr uint16_t kWorthAWalk =
-    kDispatch | kCommand | kRuntimeId | kPacked | kPackedLarge | kCounter | kWide;
+constexpr uint16_t kWorthAWalk = kOfDispatch | kCounter | kWide;
 
 constexpr struct {
   std::string_view part;
@@ -169,14 +170,24 @@ bool HostSemanticsStage::means_nothing(std::span<const uint16_t> ids, bool wide,
   return !(seen & (kWorthAWalk | kCollision));
 }
 
+// With all that was unknown looked up.
+uint16_t HostSemanticsStage::known_traits_in(std::span<const Marker> all) {
+  const uint16_t seen = traits_in(all);
+  if (!(seen & kUnknown)) return seen;
+  for (const Marker& m : all)
+    if (traits_[m.id] & kUnknown) look_up(m.id);
+  return traits_in(all);
+}
+
+Apart HostSemanticsStage::apart(std::span<const Marker> markers) {
+  const uint16_t seen = known_traits_in(markers);
+  if (seen & kOfDispatch) return Apart::no;
+  return seen & kWorthAWalk ? Apart::unless_dispatch : Apart::yes;
+}
+
 std::span<const HostSemantics> HostSemanticsStage::of(const FrameEvents& frame, unsigned generation) {
   used_ = 0;
-  uint16_t seen = traits_in(frame.markers);
-  if (seen & kUnknown) {
-    for (const Marker& m : frame.markers)
-      if (traits_[m.id] & kUnknown) look_up(m.id);
-    seen = traits_in(frame.markers);
-  }
+  const uint16_t seen = known_traits_in(frame.markers);
   if (seen & kWorthAWalk || frame.mode == device::Mode::trace_only)
     walk(frame, date_ ? *date_ : markers::usual_metal_date(generation));
   else if (seen & kCollision)

@@ -36,12 +36,17 @@ inline bool is_of_a_name(const markers::Marker& marker) {
   return !(marker.flags & markers::kQuickPush) && named_by_id(marker);
 }
 
+// Whether the frames of a chunk mean the same without the chunks before it: as long as its core runs no dispatch kernels, or in any case.
+enum class Apart : uint8_t { no, unless_dispatch, yes };
+
 class HostSemanticsStage {
  public:
   HostSemanticsStage(const markers::ZoneNames& names, std::optional<markers::MetalDate> date);
 
   // True: of() finds nothing in a frame that has markers of these ids only. `wide`: one of them has 16 bytes of data.
   bool means_nothing(std::span<const uint16_t> ids, bool wide, device::Mode mode);
+  // Of the frames that these markers are of, on firmware that is not trace-only.
+  Apart apart(std::span<const markers::Marker> markers);
   // Valid until the next call. The layout's `generation` implies the date if none was given.
   std::span<const HostSemantics> of(const FrameEvents& frame, unsigned generation);
   void names_changed();
@@ -68,6 +73,7 @@ class HostSemanticsStage {
   };
 
   uint16_t traits_in(std::span<const markers::Marker> all) const;
+  uint16_t known_traits_in(std::span<const markers::Marker> all);
   void look_up(uint16_t id);
   HostSemantics& row(uint32_t marker);
   void walk(const FrameEvents& frame, markers::MetalDate date);

@@ -116,6 +116,26 @@ void Pipeline::push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own,
   }
 }
 
+Apart Pipeline::push_apart(std::span<const uint64_t> chunk, Format& format) {
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  SessionState& s = state_of(h);
+  if (!s.wanted) return Apart::yes;
+  if (h.firmware_mode != 0) return Apart::no;  // an earlier chunk may have had the same markers
+  at_once_.view(chunk, rules_for(h, s, format));
+  at_once_.decode();
+  const Apart apart = s.workload_of(h.epoch).semantics.apart(at_once_.batch().markers());
+  if (apart != Apart::no) emit(at_once_, s, format);
+  return apart;
+}
+
+void Pipeline::repeat(std::span<const uint64_t> chunk, Format& format) {
+  const uint64_t delivered = delivered_;
+  const markers::Anomalies anomalies = anomalies_;
+  words_at_once(chunk, state_of(shm::header_of(chunk)), format);
+  delivered_ = delivered;
+  anomalies_ = anomalies;
+}
+
 bool Pipeline::note_words(std::span<const uint64_t> chunk) {
   SessionState& s = state_of(shm::header_of(chunk));
   if (s.wanted) losses_.push(chunk);
@@ -317,14 +337,21 @@ void Pipeline::words(std::vector<uint64_t> chunk, SessionState& s, Format& forma
     words_at_once(chunk, s, format);
     return unused(std::move(chunk));
   }
-  while (ahead_.size() >= kAheadAThread * workers_->threads()) take_oldest(format);
-  if (spare_.empty()) spare_.push_back(std::make_unique<DecodedChunk>());
-  ahead_.push_back({std::move(spare_.back()), &s});
-  spare_.pop_back();
-  DecodedChunk& newest = *ahead_.back().chunk;
+  if (!filling_) {
+    while (ahead_.size() >= kAheadAThread * workers_->threads()) take_oldest(format);
+    if (spare_.empty()) spare_.push_back(std::make_unique<Ahead>(format));
+    filling_ = std::move(spare_.back());
+    spare_.pop_back();
+  }
   const DecodedChunk::Rules rules = rules_for(shm::header_of(chunk), s, format);
-  unused(newest.take(std::move(chunk), rules));
-  workers_->submit(newest);
+  unused(filling_->batch.add(std::move(chunk), rules));
+  filling_->sessions.push_back(&s);
+  if (filling_->batch.words() >= kBatchWords) hand_over();
+}
+
+void Pipeline::hand_over() {
+  ahead_.push_back(std::move(filling_));
+  workers_->submit(ahead_.back()->batch);
 }
 
 void Pipeline::words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format) {
@@ -334,18 +361,22 @@ void Pipeline::words_at_once(std::span<const uint64_t> chunk, SessionState& s, F
 }
 
 void Pipeline::take_oldest(Format& format) {
-  const Ahead& oldest = ahead_.front();
-  workers_->wait(*oldest.chunk);
-  emit(*oldest.chunk, *oldest.session, format);
-  spare_.push_back(std::move(ahead_.front().chunk));
+  Ahead& oldest = *ahead_.front();
+  workers_->wait(oldest.batch);
+  for (size_t i = 0; i < oldest.batch.size(); ++i)
+    emit(oldest.batch[i], *oldest.sessions[i], format, oldest.batch.work());
+  oldest.batch.clear();
+  oldest.sessions.clear();
+  spare_.push_back(std::move(ahead_.front()));
   ahead_.pop_front();
 }
 
 void Pipeline::catch_up(Format& format) {
+  if (filling_) hand_over();
   while (!ahead_.empty()) take_oldest(format);
 }
 
-void Pipeline::emit(DecodedChunk& chunk, SessionState& s, Format& format) {
+void Pipeline::emit(DecodedChunk& chunk, SessionState& s, Format& format, const FrameWork* work) {
   const shm::ChunkHeader& h = chunk.header();
   if (!chunk.complaint().empty()) complaint_ = chunk.complaint();
   s.words_came |= chunk.has_words();
@@ -359,14 +390,14 @@ void Pipeline::emit(DecodedChunk& chunk, SessionState& s, Format& format) {
         workload.semantics.means_nothing(ids->all, ids->wide, static_cast<device::Mode>(h.firmware_mode));
   }
   const auto emit_frame = [&](const DecodedChunk::Frame& frame) {
-    emit(chunk, frame, means_nothing, workload, s, format);
+    emit(chunk, frame, work, means_nothing, workload, s, format);
   };
   chunk.each_frame([&](uint8_t risc) -> uint64_t& { return s.until[lane_key(h, risc)]; }, emit_frame);
   s.without_bound += chunk.without_bound();
 }
 
-void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, bool means_nothing,
-                    Workload& workload, SessionState& s, Format& format) {
+void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const FrameWork* work,
+                    bool means_nothing, Workload& workload, SessionState& s, Format& format) {
   const shm::ChunkHeader& h = chunk.header();
   delivered_ += frame.markers.size();
   if (!chunk.ids())
@@ -388,9 +419,10 @@ void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame,
                      workload.names};
   events.main_zone = frame.main_zone;
   events.epoch = h.epoch;
-  if (h.read_time_ns != 0) events.seen_ns = h.read_time_ns + kWordsReadWithinNs;
+  events.seen_ns = chunk.seen_ns();
   events.metal_date = date_ ? *date_ : markers::usual_metal_date(h.generation);
   events.found_zones = frame.zones;
+  if (chunk.ids()) events.work = work, events.work_frame = frame.work_frame;
   if (!means_nothing) events.semantics = workload.semantics.of(events, h.generation);
   if (host_clock_) {
     events.host_times = frame.times;

@@ -6,7 +6,7 @@
 // The time stage hands device cycles through unless host times are requested. Then words wait until final
 // clock segments cover them, 0.3 to 1.6 s by default, so that every export of them is the same.
 //
-// With decode_ahead() any thread decodes, filters and dates the words of a few chunks (decoded_chunk.hpp), while the caller's takes the
+// With decode_ahead() any thread decodes, filters and dates the words of a batch of chunks (decoded_batch.hpp), while the caller's takes the
 // chunks before them through the format. The format's calls are the same, in the same order, for every number of threads.
 #pragma once
 #include <bitset>
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/pipeline/decoded_chunk.hpp"
+#include "tools/pipeline/decoded_batch.hpp"
 #include "tools/pipeline/filter.hpp"
 #include "tools/pipeline/format.hpp"
 #include "tools/pipeline/host_semantics.hpp"
@@ -45,7 +45,8 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // From now on. The workers outlive this. Words reach the format by a later call then: catch_up() and finish() leave none.
+  // From now on, for one format in all calls. The workers outlive this. Words reach the format by a later call then: catch_up() and finish()
+  // leave none.
   void decode_ahead(jobs::Workers& workers) { workers_ = &workers; }
 
   // One chunk, already checked by its source.
@@ -56,6 +57,11 @@ class Pipeline {
   // The format has had all words that do not wait for the time stage.
   void catch_up(Format& format);
 
+  // For a pipeline that gets some chunks of device words only: what push() does, except that losses are not noted, or, where the frames
+  // depend on other chunks (Apart::no), nothing.
+  Apart push_apart(std::span<const uint64_t> chunk, Format& format);
+  // Device words that another pipeline has counted and note_words() noted: their frames alone.
+  void repeat(std::span<const uint64_t> chunk, Format& format);
   // Used by callers that decode words elsewhere: does all that push() does for a chunk of device words except decoding. False if
   // the filter excludes the chunk.
   bool note_words(std::span<const uint64_t> chunk);
@@ -140,11 +146,12 @@ class Pipeline {
   DecodedChunk::Rules rules_for(const shm::ChunkHeader& h, SessionState& s, const Format& format) const;
   void words(std::vector<uint64_t> chunk, SessionState& s, Format& format);
   void words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format);
+  void hand_over();
   void take_oldest(Format& format);
   void release(SessionState& s, Format& format, bool all);
-  void emit(DecodedChunk& chunk, SessionState& s, Format& format);
-  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, bool means_nothing,
-            Workload& workload, SessionState& s, Format& format);
+  void emit(DecodedChunk& chunk, SessionState& s, Format& format, const FrameWork* work = nullptr);
+  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const FrameWork* work,
+            bool means_nothing, Workload& workload, SessionState& s, Format& format);
 
   Filter filter_;
   bool keep_duplicates_;
@@ -159,14 +166,17 @@ class Pipeline {
   std::string complaint_;
   std::vector<std::string> remarks_;
 
-  static constexpr size_t kAheadAThread = 8;  // chunks; with fewer the threads wait for each other
+  static constexpr size_t kBatchWords = 4 << 10;  // 64-bit
+  static constexpr size_t kAheadAThread = 4;      // batches; with fewer the threads wait for each other
   struct Ahead {
-    std::unique_ptr<DecodedChunk> chunk;
-    SessionState* session;
+    explicit Ahead(const Format& format) : batch(format.frame_work()) {}
+    DecodedBatch batch;
+    std::vector<SessionState*> sessions;  // by chunk
   };
-  jobs::Workers* workers_ = nullptr;  // null: one thread
-  std::deque<Ahead> ahead_;     // oldest first
-  std::vector<std::unique_ptr<DecodedChunk>> spare_;
+  jobs::Workers* workers_ = nullptr;          // null: one thread
+  std::unique_ptr<Ahead> filling_;            // null: none
+  std::deque<std::unique_ptr<Ahead>> ahead_;  // oldest first
+  std::vector<std::unique_ptr<Ahead>> spare_;
   static constexpr size_t kMostSpareBytes = 4 << 20;
   std::vector<std::vector<uint64_t>> spare_words_;  // memory of chunks that waited, and no longer do
   size_t spare_bytes_ = 0;                          // of these

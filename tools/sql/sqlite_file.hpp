@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/tables/tables.hpp"
 
 namespace ttc::tools {

@@ -13,9 +13,9 @@
 #include "tools/tables/program_gaps.hpp"
 #include "tools/tables/tables.hpp"
 #include "tools/viewers/programs.hpp"
-#include "tools/viewers/zone_bounds.hpp"
-#include "tools/viewers/zone_labels.hpp"
-#include "tools/viewers/zone_steps.hpp"
+#include "tools/viewers/zones/zone_bounds.hpp"
+#include "tools/viewers/zones/zone_labels.hpp"
+#include "tools/viewers/zones/zone_steps.hpp"
 
 namespace ttc::tools {
 

@@ -9,7 +9,7 @@
 #include "collector/program/json_text.hpp"
 #include "collector/program/option_units.hpp"
 #include "collector/program/printable.hpp"
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
 #include "tools/ttdelay/plan/environment.hpp"

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <string_view>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/ttdelay/commands.hpp"
 #include "tools/ttdelay/run/folder.hpp"
 #include "tools/ttdelay/run/journal.hpp"

@@ -18,7 +18,6 @@
 #include "tools/pipeline/log_frames.hpp"
 #include "tools/report/input/op_names.hpp"
 #include "tools/ttexport/profiler_records.hpp"
-#include "tools/ttexport/row_shard.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/timeline.hpp"
 #include "ttcollect/redact.hpp"
@@ -138,18 +137,15 @@ class Export {
   }
 
  private:
-  // What formats without shards write is made of records of theirs (viewers/frame_texts.hpp), or is little.
+  // What other formats write is made of records of theirs (viewers/frame_texts.hpp), or is little.
   void start_threads() {
     if (!format_->lanes_are_apart() || host_clock()) return pipeline_.decode_ahead(*workers_);
-    feed_.by_lanes(
+    feed_.by_batches(
         *workers_,
         [this] {
           return std::make_unique<Pipeline>(filter_, o_.keep_duplicates, o_.format_options.metal_date);
         },
-        [this] {
-          return std::make_unique<RowShard>(
-              [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, out_);
-        });
+        [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, out_);
   }
 
   void push(std::vector<uint64_t>& chunk) {
@@ -306,8 +302,7 @@ int run_export(const ExportOptions& o) {
     }
   std::unique_ptr<Source> source = std::make_unique<NoSource>();
   if (!named.others.empty())
-    source =
-        open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), workers, o.from_now);
+    source = open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), workers, o.from_now);
   stop_on_signals();
   if (o.format == "sqlite")
     return run_sqlite_export(o, std::move(source), takes_everything(o, filter_of(o)), stop);

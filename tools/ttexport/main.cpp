@@ -1,6 +1,6 @@
 // ttexport: chunks from a live collector or a capture, as a file that other tools read.
 #include "tools/metrics/metrics_server.hpp"
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/tracy/listener.hpp"
 #include "tools/ttexport/export.hpp"

@@ -21,7 +21,7 @@
 #include "collector/program/printable.hpp"
 #include "tools/fleet/agent/clock_keeper.hpp"
 #include "tools/fleet/clock/host_clock.hpp"
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/ranks/rank_clock_json.hpp"
 #include "tools/ranks/rank_files.hpp"
 #include "tools/ttfleet/commands.hpp"

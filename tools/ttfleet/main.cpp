@@ -3,7 +3,7 @@
 #include <array>
 #include <csignal>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/ttfleet/commands.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include "collector/program/pending_file.hpp"
 #include "tools/fleet/judge/late_bound.hpp"
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/sql/database.hpp"
 
 namespace ttc::embedded {

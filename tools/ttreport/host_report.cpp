@@ -5,7 +5,7 @@
 #include <set>
 
 #include "collector/program/output_guard.hpp"
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/report/host/tracy_files.hpp"
 #include "tools/ttreport/report.hpp"
 

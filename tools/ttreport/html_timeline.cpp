@@ -11,7 +11,7 @@
 #include "collector/draw/colours.hpp"
 #include "tools/report/page/html_page.hpp"
 #include "tools/viewers/host/rows.hpp"
-#include "tools/viewers/zone_labels.hpp"
+#include "tools/viewers/zones/zone_labels.hpp"
 #include "ttcollect/clock_map.hpp"
 
 namespace ttc::tools {

@@ -10,7 +10,7 @@
 #include "collector/program/json_text.hpp"
 #include "collector/program/output_guard.hpp"
 #include "collector/program/printable.hpp"
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/ttreport/report.hpp"
 #include "ttcollect/loss_view.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/ttreport/report.hpp"
 

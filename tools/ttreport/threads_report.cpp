@@ -7,7 +7,7 @@
 
 #include "collector/program/json_text.hpp"
 #include "collector/program/output_guard.hpp"
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/report/host/thread_times.hpp"
 #include "tools/report/text/progress.hpp"

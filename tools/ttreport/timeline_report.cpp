@@ -2,9 +2,9 @@
 #include <CLI/CLI.hpp>
 
 #include "collector/program/output_guard.hpp"
+#include "tools/output/output.hpp"
 #include "tools/pipeline/host_times.hpp"
 #include "tools/pipeline/log_frames.hpp"
-#include "tools/pipeline/output.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/report/input/op_names.hpp"

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/viewers/timeline.hpp"
 #include "ttcollect/workers.hpp"
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "collector/draw/colours.hpp"
+#include "tools/viewers/zones/paired_frames.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -121,29 +122,50 @@ Timeline::Lane& Timeline::lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc
   return lane;
 }
 
-void Timeline::convert(Chip& chip, const FrameEvents& f) {
-  ns_.resize(f.markers.size());
+std::unique_ptr<FrameWork> Timeline::frame_work() const {
+  return std::make_unique<PairedFrames>(writer_->shows_bounds());
+}
+
+std::span<const uint64_t> Timeline::frame_times(const Chip& chip, const FrameEvents& f) {
+  if (f.work && !chip.cycles) return static_cast<const PairedFrames*>(f.work)->ns(f.work_frame);
+  converted_.resize(f.markers.size());
   if (chip.cycles) {
     const uint64_t mhz = std::max(chip.session.aiclk_mhz, 1u);
-    for (size_t i = 0; i < ns_.size(); ++i) ns_[i] = f.markers[i].time_cycles * 1000 / mhz;
+    for (size_t i = 0; i < converted_.size(); ++i) converted_[i] = f.markers[i].time_cycles * 1000 / mhz;
   } else {
-    for (size_t i = 0; i < ns_.size(); ++i) ns_[i] = f.host_times[i].at / kHostTicksPerNs;
+    for (size_t i = 0; i < converted_.size(); ++i) converted_[i] = f.host_times[i].at / kHostTicksPerNs;
   }
+  return converted_;
+}
+
+// What another thread made of the frame alone holds where nothing before it is open.
+void Timeline::pair(Chip& chip, Lane& lane, TimelineFrame& frame) {
+  const FrameEvents& f = frame.events;
+  const bool bounds = writer_->shows_bounds() && !chip.cycles;
+  if (f.work && lane.zones.open() == 0 && !frame.late) {
+    const PairedFrames::Frame alone = static_cast<const PairedFrames*>(f.work)->of(f.work_frame);
+    if (alone.whole) {
+      frame.steps = alone.steps;
+      if (bounds) frame.bounds = alone.bounds;
+      return;
+    }
+  }
+  frame.steps = lane.zones.of(f.markers, f.main_zone, frame.late);
+  if (bounds) frame.bounds = chip.zone_bounds.of(f, frame.steps, lane.open);
 }
 
 void Timeline::frame(const FrameEvents& f) {
   Chip& chip = chip_of(f.chip);
   if (!chip.clock_reported) report_clock(f.chip, chip, f.host_times.empty() || f.host_times.front().at == 0);
-  convert(chip, f);
+  ns_ = frame_times(chip, f);
   note_epoch(chip, f);
   Lane& lane = lane_of(chip, f.core_x, f.core_y, f.risc, f.core_kind, f.mode);
   chip.first_ns = std::min(chip.first_ns, ns_.front());
   chip.last_ns = std::max(chip.last_ns, ns_.back());
   const bool late = ns_.front() < lane.last_ns;
   late_frames_ += late;
-  TimelineFrame frame{
-      f, ns_, lane.zones.of(f.markers, f.main_zone, late), labels_.lane(f), lane.last_ns, late, texts_.of(f)};
-  if (writer_->shows_bounds() && !chip.cycles) frame.bounds = chip.zone_bounds.of(f, frame.steps, lane.open);
+  TimelineFrame frame{f, ns_, {}, labels_.lane(f), lane.last_ns, late, texts_.of(f)};
+  pair(chip, lane, frame);
   const Programs::Launch launch =
       chip.open_programs.take(f, lane.is.number, ns_, !chip.cycles && !f.host_times.empty());
   frame.flow = launch.flow ? chip.first_flow + launch.flow : 0;

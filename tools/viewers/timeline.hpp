@@ -16,9 +16,9 @@
 #include "tools/viewers/host/host_tracks.hpp"
 #include "tools/viewers/host/rows.hpp"
 #include "tools/viewers/programs.hpp"
-#include "tools/viewers/zone_bounds.hpp"
-#include "tools/viewers/zone_labels.hpp"
-#include "tools/viewers/zone_steps.hpp"
+#include "tools/viewers/zones/zone_bounds.hpp"
+#include "tools/viewers/zones/zone_labels.hpp"
+#include "tools/viewers/zones/zone_steps.hpp"
 
 namespace ttc::tools {
 
@@ -142,6 +142,7 @@ class Timeline : public Format {
  public:
   explicit Timeline(std::unique_ptr<TimelineWriter> writer) : writer_(std::move(writer)) {}
 
+  std::unique_ptr<FrameWork> frame_work() const override;
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
   void loss(const shm::LossRecord& record) override;
@@ -226,7 +227,8 @@ class Timeline : public Format {
   Chip& chip_of(uint32_t number);
   Chip& add_chip(uint32_t number);
   Lane& lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc, markers::CoreKind kind, device::Mode mode);
-  void convert(Chip& chip, const FrameEvents& frame);
+  std::span<const uint64_t> frame_times(const Chip& chip, const FrameEvents& frame);
+  void pair(Chip& chip, Lane& lane, TimelineFrame& frame);
   void report_clock(uint32_t number, Chip& chip, bool cycles);
   void counter_value(Chip& chip, ChipCounter which, uint64_t ns, double value);
   void report_hardware(Chip& chip, Lane& lane, const TimelineFrame& frame);
@@ -252,7 +254,8 @@ class Timeline : public Format {
   HostTracks host_;
   bool any_clock_reported_ = false;
   std::map<uint32_t, Chip> chips_;
-  std::vector<uint64_t> ns_;
+  std::span<const uint64_t> ns_;     // of the frame that came last
+  std::vector<uint64_t> converted_;  // them, where no other thread made them
   uint32_t lane_count_ = 0, row_count_ = 0, counter_count_ = 0;
   std::vector<ProfilerRecord> records_;  // not written yet
   uint64_t late_frames_ = 0, left_out_spans_ = 0;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 
 namespace ttc::report {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/report/host/host_ops.hpp"
 #include "tools/report/metal_files/joined_rows.hpp"
 #include "tools/report/metal_files/row_places.hpp"

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/report/programs/op_builder.hpp"
 #include "tools/report/text/record_sort.hpp"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 #include "tools/report/programs/device_op.hpp"
 #include "tools/report/text/row_iterator.hpp"
 #include "tools/report/zones/duration_clock.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -23,14 +24,36 @@ using markers::MarkerType;
 using shm::ChunkKind;
 using WordChunk = std::vector<uint64_t>;
 
+// What a frame alone shows, as a line.
+std::string alone(const FrameEvents& f) {
+  std::string line = std::to_string(f.core_x) + ' ' + std::to_string(f.risc) + ' ' +
+                     std::to_string(f.main_zone) + ' ' + std::to_string(f.seen_ns) + ' ' +
+                     std::to_string(f.names.size()) + (f.tile_clock ? " clock" : "");
+  for (size_t i = 0; i < f.markers.size(); ++i)
+    line += ' ' + std::to_string(f.markers[i].time_cycles) + '/' +
+            std::to_string(f.host_times.empty() ? 0 : f.host_times[i].at);
+  return line;
+}
+struct NotedFrames : FrameWork {
+  void begin() override { noted.clear(); }
+  void frame(const FrameEvents& f) override { noted.push_back(alone(f)); }
+  std::vector<std::string> noted;
+};
+
 // Every call as a line, with all its arguments.
 class WrittenCalls : public Format {
  public:
   explicit WrittenCalls(Order order) : order_(order) {}
   Order order() const override { return order_; }
+  std::unique_ptr<FrameWork> frame_work() const override { return std::make_unique<NotedFrames>(); }
   void begin(const Session& s) override { line("begin", s.chip); }
   void frame(const FrameEvents& f) override {
     ++frames;
+    if (f.work) {
+      ++worked;
+      const auto& noted = static_cast<const NotedFrames*>(f.work)->noted;
+      EXPECT_EQ(noted.at(f.work_frame), alone(f));
+    }
     line("frame", f.chip, f.core_x, f.core_y, f.risc, f.host_id, f.trace_counter, f.epoch, f.main_zone,
          f.names.size(), f.host_clock_minus_raw_ns, f.tile_clock != nullptr);
     const FrameZones zones = f.zones();
@@ -56,7 +79,7 @@ class WrittenCalls : public Format {
   void end() override { line("end"); }
 
   std::string text;
-  size_t frames = 0;
+  size_t frames = 0, worked = 0;
 
  private:
   template <class... Values>
@@ -69,6 +92,7 @@ class WrittenCalls : public Format {
 };
 
 constexpr uint64_t kLaunchCycles = 1000;
+constexpr size_t kBatchWords = 4096;
 
 // A core's launches from `launch` on. Firmware that keeps words in L1 has those at its begin a second time.
 WordChunk words_of_core(uint8_t core, uint32_t launch, uint32_t launches, device::Mode mode,
@@ -109,16 +133,8 @@ std::vector<WordChunk> random_chunks(uint64_t seed) {
   for (int i = 0; i < 400; ++i) {
     const uint64_t kind = dice() % 30;
     const auto core = static_cast<uint8_t>(dice() % 4);
-    if (kind == 0) {
-      all.push_back(test::chunk_of(ChunkKind::names, "Z" + std::to_string(i) + ",a.cpp,1,KERNEL_PROFILER\n"));
-    } else if (kind == 1) {
-      shm::TelemetryRecord record{};
-      record.host_ns = dice();
-      all.push_back(test::chunk_of(ChunkKind::telemetry, &record, sizeof record));
-    } else if (kind == 2) {
-      shm::LossRecord record;
-      record.id = static_cast<uint64_t>(i) + 1, record.from_cycles = dice() % 1000;
-      all.push_back(test::chunk_of(ChunkKind::loss, &record, sizeof record));
+    if (kind < 3) {
+      all.push_back(test::other_chunk(static_cast<test::OtherChunk>(kind), i, dice));
     } else if (kind == 3) {
       const uint64_t until = kLaunchCycles * (*std::max_element(launch, launch + 4) + 1);
       if (until > clocked) all.push_back(clock_of(clocked, until));
@@ -198,17 +214,21 @@ TEST(DecodeAhead, a_chunk_that_is_taken_leaves_memory_that_was_used_before) {
   pipeline.decode_ahead(workers);
   std::vector<const uint64_t*> seen;
   WordChunk chunk;
-  for (uint32_t i = 0; i < 200; ++i) {
-    const WordChunk next = words_of_core(0, 1 + i, 1, device::Mode::normal);
+  size_t words = 0;
+  constexpr uint32_t kChunks = 600, kLaunches = 100;
+  for (uint32_t i = 0; i < kChunks; ++i) {
+    const WordChunk next = words_of_core(0, 1 + i * kLaunches, kLaunches, device::Mode::normal);
     chunk.assign(next.begin(), next.end());
+    words = chunk.size();
     seen.push_back(chunk.data());
     pipeline.take(chunk, format);
   }
   pipeline.catch_up(format);
-  EXPECT_EQ(format.frames, 200u);
+  EXPECT_EQ(format.frames, kChunks * kLaunches);
   std::sort(seen.begin(), seen.end());
   const auto different = std::unique(seen.begin(), seen.end()) - seen.begin();
-  EXPECT_LE(different, 8 * 2 + 4);
+  constexpr size_t kBatches = 4 * 2 + 2;
+  EXPECT_LE(static_cast<size_t>(different), kBatches * (kBatchWords / words + 1));
 }
 
 struct RefusingFormat : WrittenCalls {
@@ -228,19 +248,23 @@ TEST(DecodeAhead, what_the_format_throws_is_thrown_to_the_caller) {
   EXPECT_THROW(all(), std::runtime_error);
 }
 
-TEST(DecodeAhead, no_more_chunks_wait_than_eight_a_thread) {
+TEST(DecodeAhead, no_more_words_wait_than_four_batches_a_thread) {
   constexpr unsigned kThreads = 3;
-  constexpr uint32_t kLaunches = 5;
+  constexpr uint32_t kLaunches = 100, kChunks = 600;
   jobs::Workers workers(kThreads);
   WrittenCalls format(Order::time);
   Pipeline pipeline({}, false);
   pipeline.decode_ahead(workers);
-  for (uint32_t i = 0; i < 50; ++i) {
-    pipeline.push(words_of_core(0, 1 + i * kLaunches, kLaunches, device::Mode::normal), format);
-    EXPECT_GE(format.frames + kLaunches * 8 * kThreads, (i + 1) * kLaunches);
+  for (uint32_t i = 0; i < kChunks; ++i) {
+    const WordChunk chunk = words_of_core(0, 1 + i * kLaunches, kLaunches, device::Mode::normal);
+    pipeline.push(chunk, format);
+    const size_t most = (4 * kThreads + 1) * (kBatchWords / chunk.size() + 1);
+    EXPECT_GE(format.frames + kLaunches * most, (i + 1) * kLaunches);
   }
+  EXPECT_GT(format.frames, 0u);
   pipeline.catch_up(format);
-  EXPECT_EQ(format.frames, 50 * kLaunches);
+  EXPECT_EQ(format.frames, kChunks * kLaunches);
+  EXPECT_EQ(format.worked, format.frames);
 }
 
 }  // namespace

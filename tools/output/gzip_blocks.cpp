@@ -1,4 +1,4 @@
-#include "tools/gzip/gzip_blocks.hpp"
+#include "tools/output/gzip_blocks.hpp"
 
 #include <zlib.h>
 

@@ -1,5 +1,5 @@
 // A gzip stream of blocks: its bytes are the same for every number of threads, and any reader takes them.
-#include "tools/gzip/gzip_blocks.hpp"
+#include "tools/output/gzip_blocks.hpp"
 
 #include <gtest/gtest.h>
 #include <zlib.h>

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 
 namespace ttc::tools {
 namespace {

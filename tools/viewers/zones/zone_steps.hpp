@@ -40,6 +40,7 @@ class ZoneSteps {
   // `markers` by time. `main_zone`: the id that opens a launch, 0 when not known. Valid until the next call.
   std::span<const ZoneStep> of(std::span<const markers::Marker> markers, uint16_t main_zone, bool late);
   size_t open() const { return open_.size(); }
+  void forget_open() { open_.clear(); }
 
  private:
   struct Open {

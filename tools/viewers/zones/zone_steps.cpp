@@ -1,4 +1,4 @@
-#include "tools/viewers/zone_steps.hpp"
+#include "tools/viewers/zones/zone_steps.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tools/pipeline/output.hpp"
+#include "tools/output/output.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 #include "collector/program/pending_file.hpp"
 #include "collector/program/printable.hpp"
-#include "tools/gzip/gzip_blocks.hpp"
+#include "tools/output/gzip_blocks.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -1,5 +1,5 @@
 // Bounds of zones' and programs' durations beside what viewers show of them.
-#include "tools/viewers/zone_bounds.hpp"
+#include "tools/viewers/zones/zone_bounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,6 +60,18 @@ TEST(ZoneBounds, of_a_zone_that_ends_in_a_later_frame) {
   EXPECT_LE(bounds[1], 4u);
   EXPECT_GE(bounds[1], 2u);
   EXPECT_TRUE(lane.open.empty());
+}
+
+// Viewers had other bounds of a frame's first zones with another number of threads.
+TEST(ZoneBounds, do_not_depend_on_the_zones_before) {
+  const collect::ClockMap map = clocked_map(2);
+  BoundedLane all;
+  for (uint64_t i = 0; i < 400; ++i) {
+    const uint64_t from = 1000 + i * 7919 % 8'900'000, seen = kClockedFrom + (i % 3 ? 9'500'000 : 19'500'000);
+    const ClockedFrame frame(&map, 2, {starts_at(from), ends_at(from + 1 + i * 977 % 40'000)}, seen);
+    BoundedLane one;
+    EXPECT_EQ(all.bounds(frame), one.bounds(frame)) << i;
+  }
 }
 
 // Its start's number is of the counter before the reset.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tools/pipeline/duration_bound.hpp"
-#include "tools/viewers/zone_steps.hpp"
+#include "tools/viewers/zones/zone_steps.hpp"
 
 namespace ttc::tools {
 

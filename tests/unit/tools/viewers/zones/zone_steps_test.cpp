@@ -1,5 +1,5 @@
 // Pairs starts with ends, and shows what does not pair as it is.
-#include "tools/viewers/zone_steps.hpp"
+#include "tools/viewers/zones/zone_steps.hpp"
 
 #include <gtest/gtest.h>
 

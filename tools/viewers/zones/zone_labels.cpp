@@ -1,4 +1,4 @@
-#include "tools/viewers/zone_labels.hpp"
+#include "tools/viewers/zones/zone_labels.hpp"
 
 #include <cstdio>
 
