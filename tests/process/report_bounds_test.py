@@ -199,15 +199,21 @@ def diff():
     known = [op for op in same["ops"] if None not in op["median_bound_us"]]
     h.check(len(known) > 250, f"{len(known)} of {len(same['ops'])} ops have a bound")
     # The second card runs at three quarters of the rate: the same cycles take a third longer.
-    changes = {}
+    ops = {}
     for time in ("device", "host"):
         out, _ = report("diff", fast, slow, "--json", "-", "--time", time)
         for op in json.loads(out)["ops"]:
-            if None not in op["median_bound_us"] and op["change_percent"] is not None and max(op["median_bound_us"]) < 1000:
-                changes.setdefault(op["signature"], {})[time] = 1 + op["change_percent"] / 100
-    both = [c["host"] / c["device"] for c in changes.values() if len(c) == 2]
-    right = [r for r in both if abs(r - 4 / 3) < 0.002]
-    h.check(len(both) > 20 and len(right) > 0.95 * len(both), f"{len(right)} of {len(both)} ops take a third longer by the host's clock: {sorted(both)[::20]}")
+            if None not in op["median_bound_us"] and op["a"]["count"] == op["b"]["count"] == 1:
+                ops.setdefault(op["signature"], {})[time] = op
+    both = [o for o in ops.values() if len(o) == 2]
+    sharp = 0
+    for o in both:
+        bounds = o["host"]["median_bound_us"]
+        for side, rate, bound in zip(("a", "b"), (1, 4 / 3), bounds):
+            by_host, by_cycles = o["host"][side]["median_us"], o["device"][side]["median_us"] * rate
+            h.check(abs(by_host - by_cycles) <= bound + 3 * ROUNDING_NS / 1000, f"{side}: {by_host} us by the host's clock, {by_cycles} by cycles, bound {bound}: {o['host']['signature']}")
+        sharp += all(bound < 0.02 * o["host"][side]["median_us"] for side, bound in zip(("a", "b"), bounds))
+    h.check(len(both) > 250 and 2 * sharp > len(both), f"{sharp} of {len(both)} ops have a bound that shows a change of a third")
     _, err = report("ops", slow, "--no-advice")
     mentions_moved_clock(slow, err)
 
