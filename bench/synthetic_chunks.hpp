@@ -98,8 +98,9 @@ inline Chunk words_chunk(std::vector<LaneFeed>& lanes, size_t piece, uint8_t x, 
   return chunk;
 }
 
-// About `bytes` of words on so many cores, as visits that go round the cores.
-inline std::vector<Chunk> make_chunks(const LogShape& shape, size_t bytes, uint8_t cores) {
+// About `bytes` of words on so many cores, as visits that go round the cores and bring `span_bytes` of each lane, or one launch.
+inline std::vector<Chunk> make_chunks(const LogShape& shape, size_t bytes, uint8_t cores,
+                                      size_t span_bytes = kSpanBytes) {
   const emulation::ZoneCatalog zones(shape.most_zones);
   std::vector<Chunk> chunks{
       text_chunk(
@@ -114,7 +115,7 @@ inline std::vector<Chunk> make_chunks(const LogShape& shape, size_t bytes, uint8
       LaneLog log = make_lane_log(bytes / cores / device::kMaxRiscs, r, core, shape, zones, core * 5u + r);
       const markers::Lane lane = log.lane;
       feeds[core].push_back({std::move(log), {}, markers::LaneDecoder(lane)});
-      feeds[core].back().pieces = pieces_of(feeds[core].back().log, kSpanBytes);
+      feeds[core].back().pieces = pieces_of(feeds[core].back().log, span_bytes);
       least = std::min(least, feeds[core].back().pieces.size());
     }
   for (size_t piece = 0; piece < least; ++piece)

@@ -1,4 +1,4 @@
-// A capture to files of every kind and to a report, by the programs themselves: with --threads 2 beside --threads 1, in turns, by the clock.
+// Captures to files of every kind and to a report, by the programs themselves: with --threads 2 beside --threads 1, in turns, by the clock.
 // What both wrote must be the same. A machine that others use shows less, as two threads need two CPUs. Two programs of one thread each at once
 // show what two CPUs of the machine do more than one for such work, caches and memory included: threads of one program can hardly do better.
 //
@@ -83,6 +83,15 @@ bool measure(const Work& work, const std::string& bin, const std::string& captur
   return right;
 }
 
+const Work kWorks[] = {
+    {"device-csv", {"ttexport", "--format", "device-csv"}, "-o", 1.8},
+    {"device-csv --gzip", {"ttexport", "--format", "device-csv", "--gzip"}, "-o", 1.8},
+    {"perfetto", {"ttexport", "--format", "perfetto"}, "-o", 1.8},
+    {"chrome", {"ttexport", "--format", "chrome"}, "-o", 1.8},
+    {"ops-json", {"ttexport", "--format", "ops-json"}, "-o", 1.8},
+    {"report of ops", {"ttreport", "ops", "--no-summary"}, "--csv", 1.8},
+};
+
 }  // namespace
 
 int main() {
@@ -92,23 +101,18 @@ int main() {
   const std::string bin = fs::read_symlink("/proc/self/exe").parent_path();
   const std::string capture =
       fs::temp_directory_path() / ("threads_bench-" + std::to_string(getpid()) + ".ttc");
-  {
-    std::vector<Chunk> chunks = make_chunks({2, 16, 4}, bytes, 32);
+  bool right = true;
+  for (const auto& [visits, span_bytes] :
+       {std::pair{"busy cores", kSpanBytes}, std::pair{"a launch or two at a time", size_t{256}}}) {
+    std::vector<Chunk> chunks = make_chunks({2, 16, 4}, bytes, 32, span_bytes);
     chunks.insert(chunks.begin() + 2, clock_chunk());
     write_capture(capture, chunks);
+    result("%s: capture of %.1f MB, %zu chunks with %.0f MB of words, 2 to 16 zones a launch", visits,
+           static_cast<double>(fs::file_size(capture)) / 1e6, chunks.size(),
+           static_cast<double>(bytes) / 1e6);
+    chunks = {};
+    for (const Work& work : kWorks) right &= measure(work, bin, capture);
+    fs::remove(capture);
   }
-  result("capture of %.1f MB, %.0f MB of words, 2 to 16 zones a launch",
-         static_cast<double>(fs::file_size(capture)) / 1e6, static_cast<double>(bytes) / 1e6);
-  bool right = true;
-  for (const Work& work : {
-           Work{"device-csv", {"ttexport", "--format", "device-csv"}, "-o", 1.8},
-           Work{"device-csv --gzip", {"ttexport", "--format", "device-csv", "--gzip"}, "-o", 1.8},
-           Work{"perfetto", {"ttexport", "--format", "perfetto"}, "-o", 1.8},
-           Work{"chrome", {"ttexport", "--format", "chrome"}, "-o", 1.8},
-           Work{"ops-json", {"ttexport", "--format", "ops-json"}, "-o", 1.8},
-           Work{"report of ops", {"ttreport", "ops", "--no-summary"}, "--csv", 1.8},
-       })
-    right &= measure(work, bin, capture);
-  fs::remove(capture);
   return right ? 0 : 1;
 }
