@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "shm/chunk.hpp"
 #include "collector/capture/capture_format.hpp"
+#include "shm/chunk.hpp"
 
 struct ZSTD_CCtx_s;
 

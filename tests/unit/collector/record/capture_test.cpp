@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "shm/chunk.hpp"
 #include "collector/capture/capture_format.hpp"
+#include "shm/chunk.hpp"
 #include "ttcollect/capture_reader.hpp"
 
 namespace ttc::collect {
