@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "collector/draw/colours.hpp"
+#include "tools/viewers/program_span.hpp"
 #include "tools/viewers/zones/paired_frames.hpp"
 
 namespace ttc::tools {
@@ -31,36 +32,6 @@ std::string processor_name(markers::CoreKind kind, uint8_t risc, device::Mode mo
   std::string name(markers::risc_name(kind, risc, mode));
   if (kind != markers::CoreKind::tensix && risc > 0) name += ' ' + std::to_string(risc);
   return name;
-}
-
-// `op`: what the host side called it; null: that is not known.
-TimelineSpan span_of(const Program& p, const std::string* op) {
-  const std::string number = "program " + std::to_string(p.host_id);
-  TimelineSpan span{p.begin_ns,
-                    p.end_ns,
-                    op ? *op : "program",
-                    op ? *op + " (" + number + ")" : number,
-                    draw::kProgramColour,
-                    {},
-                    p.flows};
-  span.fields.push_back({"host id", p.host_id});
-  if (p.replay) span.fields.push_back({"trace replay", p.replay});
-  const auto bound = [&](const char* name, uint32_t ns) {
-    if (ns != kNoDurationBound) span.fields.push_back({name, ns});
-  };
-  bound("duration bound ns", p.bounds.duration_ns);
-  span.fields.push_back({"cores", p.cores.size()});
-  if (p.kernel_begin_ns < p.kernel_end_ns)
-    span.fields.push_back({"kernel ns", p.kernel_end_ns - p.kernel_begin_ns}),
-        bound("kernel bound ns", p.bounds.kernel_ns);
-  if (p.longest_ns) {
-    span.fields.push_back(
-        {"limiting core", 0, std::to_string(p.longest_x) + "," + std::to_string(p.longest_y)});
-    span.fields.push_back({"its kernel ns", p.longest_ns});
-    bound("its kernel bound ns", p.bounds.longest_ns);
-  }
-  if (p.open) span.fields.push_back({"processors without an end", p.open});
-  return span;
 }
 
 }  // namespace

@@ -5,10 +5,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unordered_map>
-#include <utility>
 
 #include "tools/report/metal_files/counters.hpp"
+#include "tools/report/metal_files/named_cells.hpp"
 #include "tools/report/text/python_text.hpp"
 #include "tools/report/text/record_sort.hpp"
 
@@ -16,6 +15,7 @@ namespace ttc::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Row = NamedCells;
 
 // Columns in the order of tt-metal (tools/tracy/process_ops_logs.py@00761ba, and SUB DEVICE ID of August
 // 2026); the tensors come at the place kTensors.
@@ -86,68 +86,10 @@ constexpr const char* kColumns[] = {"OP CODE",
                                     "ETH BW UTIL (%)",
                                     "NPE CONG IMPACT (%)"};
 
-std::string without_commas(std::string text) {
-  std::replace(text.begin(), text.end(), ',', ';');
-  return text;
-}
-
 std::string upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
 }
-
-// Columns of tt-mlir keep their commas: that writer does not replace them.
-bool keeps_commas(const std::string& column) {
-  return column == "LOC" || column == "PROGRAM_METADATA";
-}
-
-// The cells of a row by the names of their columns, for one row after another: a column is found by its name once, where rows are put
-// together in the same order.
-class Row {
- public:
-  std::string& operator[](std::string_view column) {
-    if (next_ == cells_.size() || cells_[next_].column != column) next_ = place_of(column);
-    Cell& cell = cells_[next_++];
-    if (!std::exchange(cell.is_there, true)) cell.text.clear();
-    return cell.text;
-  }
-  const std::string* find(const std::string& column) const {
-    const auto known = places_.find(column);
-    return known != places_.end() && cells_[known->second].is_there ? &cells_[known->second].text : nullptr;
-  }
-  bool contains(const std::string& column) const { return find(column) != nullptr; }
-  void erase(std::string_view column) { cells_[place_of(column)].is_there = false; }
-  void clear() {
-    for (Cell& cell : cells_) cell.is_there = false;
-    next_ = 0;
-  }
-
-  // The cells below `header`, which is the same in every call.
-  std::vector<std::string> below(const std::vector<std::string>& header) {
-    while (below_.size() < header.size()) below_.push_back(place_of(header[below_.size()]));
-    std::vector<std::string> line(header.size());
-    for (size_t i = 0; i < line.size(); ++i)
-      if (const Cell& cell = cells_[below_[i]]; cell.is_there)
-        line[i] = keeps_commas(cell.column) ? cell.text : without_commas(cell.text);
-    return line;
-  }
-
- private:
-  struct Cell {
-    std::string column, text;
-    bool is_there = false;
-  };
-  size_t place_of(std::string_view column) {
-    const auto [known, fresh] = places_.try_emplace(std::string(column), cells_.size());
-    if (fresh) cells_.push_back({known->first, {}, false});
-    return known->second;
-  }
-
-  std::vector<Cell> cells_;  // in the order in which their columns were named first
-  std::unordered_map<std::string, size_t> places_;
-  size_t next_ = 0;
-  std::vector<size_t> below_;  // of the header, by column
-};
 
 template <class T>
 void put(Row& row, const char* column, const std::optional<T>& value) {
