@@ -148,6 +148,7 @@ struct CaptureReader::Parts {
   bool next(std::vector<uint64_t>& chunk);
   bool next_of_version_1(std::vector<uint64_t>& chunk);
   bool next_batch();
+  static void request(std::span<const uint64_t> chunk);
   void count_from(uint64_t first_ns);
   void note_edges();
   void note_damage(const std::string& why);
@@ -236,8 +237,17 @@ bool CaptureReader::Parts::next(std::vector<uint64_t>& chunk) {
     const shm::ChunkHeader& h = shm::header_of(found);
     if (lasts(h) != lasting || !wanted.wants(h)) continue;
     chunk.assign(found.begin(), found.end());
+    if (in_batch < batch.size()) request(batch[in_batch]);
     return true;
   }
+}
+
+// Another thread may have unpacked the next chunk: its words are on their way from that one's caches while this chunk is worked on. Of a
+// large one the processor requests the rest by itself.
+void CaptureReader::Parts::request(std::span<const uint64_t> chunk) {
+  constexpr size_t kLine = 8, kMostWords = 128;
+  for (size_t word = 0; word < std::min(chunk.size(), kMostWords); word += kLine)
+    __builtin_prefetch(&chunk[word]);
 }
 
 // The chunks of the next block that holds any of the selected ones. False at the end.

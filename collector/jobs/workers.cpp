@@ -74,6 +74,7 @@ Workers::Job* Workers::take(unsigned thread) {
 // With the lock, which is open meanwhile.
 void Workers::finish(Job& job, unsigned thread, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
+  job.done_by_ = thread;
   std::exception_ptr failure;
   try {
     job.run();
@@ -83,7 +84,6 @@ void Workers::finish(Job& job, unsigned thread, std::unique_lock<std::mutex>& lo
   lock.lock();
   job.failure_ = failure;
   job.done_ = true;
-  job.done_by_ = thread;
   --under_way_;
   if (!job.row_) return;
   job.row_->busy_ = false;

@@ -17,7 +17,7 @@ void FormatFeed::push(const Source& source, std::vector<uint64_t>& chunk) {
       }))
     return;
   if (source.lost_beginning()) pipeline_.lost_beginning();
-  pipeline_.take(chunk, format_);
+  pipeline_.push(chunk, format_);
 }
 
 void FormatFeed::settle() {

@@ -63,7 +63,8 @@ void Output::unless_failed(Do write) {
 
 void Output::Rows::run() {
   output_.unless_failed([this] {
-    for (const Piece& piece : pieces_) output_.write_at(piece.place, piece.bytes);
+    for (size_t done = 0; done < pieces_.size();)
+      done += output_.write_some(std::span(pieces_).subspan(done));
   });
   pieces_.clear();
 }
@@ -91,7 +92,6 @@ Output::Output() : memory_(true), buffer_(kOutputBytes / 16) {}
 
 std::vector<char> Output::take_rows(std::vector<char> memory) {
   std::swap(memory, buffer_);
-  if (buffer_.empty()) buffer_.resize(kOutputBytes / 16);
   used_ = 0;
   return memory;
 }
@@ -117,6 +117,30 @@ void Output::write(Rows& rows, unsigned thread) {
 size_t Output::next_place(size_t bytes) {
   written_ += bytes;
   return written_ - bytes;
+}
+
+// The first of the pieces, and those behind it as far as they lie one behind the other in the file. Returns how many.
+size_t Output::write_some(std::span<const Piece> pieces) {
+  constexpr size_t kMost = 256;  // the kernel takes 1024
+  iovec parts[kMost];
+  size_t count = 0, bytes = 0;
+  for (const Piece& piece : pieces.first(std::min(pieces.size(), kMost))) {
+    if (piece.place != pieces[0].place + bytes) break;
+    parts[count++] = {const_cast<char*>(piece.bytes.data()), piece.bytes.size()};
+    bytes += piece.bytes.size();
+  }
+  ssize_t wrote;
+  do wrote = pwritev(fd_, parts, static_cast<int>(count), static_cast<off_t>(pieces[0].place));
+  while (wrote < 0 && errno == EINTR);
+  if (wrote < 0) fail("written");
+  // A signal or a full disk cuts it at any byte.
+  auto written = static_cast<size_t>(wrote);
+  for (const Piece& piece : pieces.first(count)) {
+    const size_t of_it = std::min(written, piece.bytes.size());
+    write_at(piece.place + of_it, piece.bytes.substr(of_it));
+    written -= of_it;
+  }
+  return count;
 }
 
 void Output::write_at(size_t place, std::string_view bytes) {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -97,6 +98,11 @@ class Output {
   void unless_failed(Do write);
   size_t next_place(size_t bytes);
   void write_at(size_t place, std::string_view bytes);
+  struct Piece {
+    size_t place;
+    std::string_view bytes;
+  };
+  size_t write_some(std::span<const Piece> pieces);
   [[noreturn]] void fail(const char* what) const;
 
   std::string path_, tail_;
@@ -130,10 +136,6 @@ class Output::Rows : public jobs::Workers::Job {
   void run() override;
 
   Output& output_;
-  struct Piece {
-    size_t place;
-    std::string_view bytes;
-  };
   std::vector<Piece> pieces_;
 };
 

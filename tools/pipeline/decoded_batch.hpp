@@ -1,8 +1,15 @@
 // Consecutive chunks of device words that one thread decodes, one after another: chunks of a live card are small, and to hand each of them from
-// thread to thread would cost as much as to decode it. Memory is used again from batch to batch.
+// thread to thread would cost as much as to decode it.
+//
+// A thread decodes all chunks in the same memory, which stays in its caches. Where the format can take all frames of a chunk without their markers
+// (FrameWork), nothing remains of them but what is listed here, so that the pipeline's thread reads little that another one wrote. Else the
+// chunk is kept as it was decoded.
 #pragma once
+#include <cstdint>
+#include <map>
 #include <memory>
-#include <utility>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "tools/pipeline/decoded_chunk.hpp"
@@ -12,33 +19,91 @@ namespace ttc::tools {
 
 class DecodedBatch : public jobs::Workers::Job {
  public:
-  // `work`: what its frames are given to (Format::frame_work()); null: nothing.
-  explicit DecodedBatch(std::unique_ptr<FrameWork> work) : work_(std::move(work)) {}
+  // Memory of a thread.
+  struct Scratch {
+    std::unique_ptr<DecodedChunk> chunk = std::make_unique<DecodedChunk>();
+    DecodedChunk::Seen seen;
+    std::map<const markers::ZoneNames*, HostSemanticsStage> semantics;
+    void names_changed(const markers::ZoneNames& names) {
+      if (const auto known = semantics.find(&names); known != semantics.end()) known->second.names_changed();
+    }
+  };
+  // A frame without its markers, of which there are so many.
+  struct Alone {
+    uint32_t host_id, markers, work_frame;
+    uint16_t trace_counter, main_zone;
+    uint8_t risc;
+    Apart apart;
+  };
+  // Chunks of the same names and firmware: what they hold together.
+  struct Group {
+    const markers::ZoneNames* names;
+    device::Mode mode;
+    size_t first_chunk;
+    // Behind the job's end.
+    DecodedChunk::Ids ids;     // of all chunks whose frames were picked
+    size_t without_bound = 0;  // as below, of chunks that were not kept
+    bool has_words = false;
+  };
+  struct Chunk {
+    shm::ChunkHeader header;     // as it was added: the words are in another thread's caches
+    size_t from = 0, count = 0;  // its words in words_
+    DecodedChunk::Rules rules;
+    size_t group = 0;
+  };
+  // What became of a chunk. `kept`: all its frames are alone where it is null.
+  struct Result {
+    DecodedChunk* kept = nullptr;
+    std::span<const Alone> alone = {};
+  };
 
-  // Returns the memory of a chunk of an earlier batch.
-  std::vector<uint64_t> add(std::vector<uint64_t> chunk, const DecodedChunk::Rules& rules) {
-    words_ += chunk.size();
-    if (used_ == chunks_.size()) chunks_.push_back(std::make_unique<DecodedChunk>());
-    return chunks_[used_++]->take(std::move(chunk), rules);
+  // `work`: what its frames are given to (Format::frame_work()); null: nothing. `scratch`: by thread; it outlives this.
+  // `date`: of the workload's tt-metal, if the user gives it.
+  DecodedBatch(std::unique_ptr<FrameWork> work, std::span<Scratch> scratch,
+               std::optional<markers::MetalDate> date)
+      : work_(std::move(work)), scratch_(scratch), date_(date) {}
+
+  void add(std::span<const uint64_t> chunk, const DecodedChunk::Rules& rules);
+  // Whether chunks are kept also where all their frames are alone.
+  void keep_all(bool keep) { keep_all_ = keep; }
+  size_t words() const { return words_.size(); }
+  FrameWork* work() const { return work_.get(); }
+  void clear() {
+    chunks_.clear(), words_.clear();
+    groups_used_ = 0;
   }
-  size_t words() const { return words_; }
-  size_t size() const { return used_; }
+
+  std::span<const Chunk> chunks() const { return chunks_; }
+  std::span<const uint64_t> words_of(const Chunk& chunk) const {
+    return std::span(words_).subspan(chunk.from, chunk.count);
+  }
   // Behind the job's end.
-  DecodedChunk& operator[](size_t i) { return *chunks_[i]; }
-  const FrameWork* work() const { return work_.get(); }
-  void clear() { used_ = words_ = 0; }
+  std::span<const Group> groups() const { return std::span(groups_).first(groups_used_); }
+  Result result(size_t chunk);
+  const markers::Anomalies& anomalies() const { return anomalies_; }  // of chunks that were not kept
 
  private:
-  void run() override {
-    if (work_) work_->begin();
-    uint32_t worked = 0;
-    for (size_t i = 0; i < used_; ++i) chunks_[i]->run(seen_, work_.get(), worked);
-  }
+  void run() override;
+  size_t group_of(const DecodedChunk::Rules& rules, device::Mode mode);
+  void keep(std::unique_ptr<DecodedChunk>& decoded);
+  void list(DecodedChunk& decoded, Group& group);
 
-  std::vector<std::unique_ptr<DecodedChunk>> chunks_;  // those behind `used_` are kept for their memory
-  size_t used_ = 0, words_ = 0;
-  DecodedChunk::Seen seen_;
+  std::vector<Chunk> chunks_;
+  std::vector<uint64_t> words_;  // theirs, one behind the other
+  // What is behind those that are used is there for its memory.
+  std::vector<Group> groups_;
+  std::vector<std::unique_ptr<DecodedChunk>> kept_;
+  std::vector<Alone> alone_;
+  struct Ends {
+    uint32_t kept = 0, alone = 0;
+  };
+  std::vector<Ends> ends_;  // of chunks, behind that of none
+  size_t groups_used_ = 0;
+  markers::Anomalies anomalies_;
+  bool keep_all_ = false;
   const std::unique_ptr<FrameWork> work_;
+  const std::span<Scratch> scratch_;
+  const std::optional<markers::MetalDate> date_;
 };
 
 }  // namespace ttc::tools

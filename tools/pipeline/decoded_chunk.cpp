@@ -8,24 +8,17 @@
 
 namespace ttc::tools {
 
-std::vector<uint64_t> DecodedChunk::take(std::vector<uint64_t> chunk, const Rules& rules) {
-  std::swap(words_, chunk);
-  view(words_, rules);
-  return chunk;
-}
-
 void DecodedChunk::view(std::span<const uint64_t> chunk, const Rules& rules) {
   chunk_ = chunk;
   rules_ = rules;
   batch_.clear(), lanes_.clear(), picked_.clear(), ordered_.clear();
-  ids_.all.clear(), ids_.named.clear(), ids_.wide = false;
   anomalies_ = {};
   complaint_.clear();
   without_bound_ = 0;
-  has_words_ = picked_all_ = false;
+  has_words_ = picked_all_ = all_alone_ = false;
 }
 
-void DecodedChunk::run(Seen& seen, FrameWork* work, uint32_t& worked) {
+void DecodedChunk::run(Ids& ids, Seen& seen, Work& work) {
   decode();
   picked_all_ = !may_repeat();
   if (!picked_all_) return;
@@ -36,45 +29,43 @@ void DecodedChunk::run(Seen& seen, FrameWork* work, uint32_t& worked) {
     const auto markers = std::span<const markers::Marker>(ordered_).subspan(from);
     const uint16_t main_zone = main_zone_of(batch_.frames()[i]);
     picked_.push_back({i, to, main_zone, FrameZones::of(markers, main_zone)});
-    note_ids(markers, seen);
+    note_ids(markers, ids, seen);
   }
-  for (const uint16_t id : ids_.all) seen.ids.reset(id);
-  for (const uint16_t id : ids_.named) seen.named.reset(id);
   date();
-  if (work) give_to(*work, worked);
+  if (work.to) give_to(work);
 }
 
-void DecodedChunk::give_to(FrameWork& work, uint32_t& worked) {
+void DecodedChunk::give_to(Work& work) {
   const shm::ChunkHeader& h = header();
   const collect::ClockMap* const clock = rules_.times ? rules_.times->clock_of(h.core_x, h.core_y) : nullptr;
+  const auto mode = static_cast<device::Mode>(h.firmware_mode);
   uint32_t from = 0;
+  all_alone_ = true;
   for (Picked& one : picked_) {
     const Frame frame = frame_of(batch_.frames()[one.frame], from, one.markers_end, one.main_zone);
-    FrameEvents events{h.device,
+    FrameEvents events{rules_.chip,
                        h.core_x,
                        h.core_y,
                        static_cast<markers::CoreKind>(h.core_kind),
-                       static_cast<device::Mode>(h.firmware_mode),
+                       mode,
                        frame.decoded.risc,
                        frame.decoded.host_id,
-                       frame.decoded.trace_counter,
+                       trace_counter_of(mode, frame.decoded.trace_counter),
                        frame.markers,
                        batch_,
                        *rules_.names};
     events.main_zone = frame.main_zone;
     events.host_times = frame.times;
-    events.seen_ns = seen_ns();
+    events.seen_ns = seen_ns(h);
     events.tile_clock = clock;
-    work.frame(events);
-    one.work_frame = worked++;
+    events.found_zones = one.zones;
+    const Apart apart = work.semantics->apart(events);
+    if (apart == Apart::unless_dispatch) events.semantics = work.semantics->of(events, h.generation);
+    one.alone = work.to->frame(events) ? apart : Apart::no;
+    all_alone_ &= one.alone != Apart::no;
+    one.work_frame = work.frames++;
     from = one.markers_end;
   }
-}
-
-// CLOCK_MONOTONIC_RAW: the words had been read by then; 0: not known.
-uint64_t DecodedChunk::seen_ns() const {
-  const uint64_t read_ns = header().read_time_ns;
-  return read_ns != 0 ? read_ns + kWordsReadWithinNs : 0;
 }
 
 void DecodedChunk::decode() {
@@ -154,12 +145,11 @@ bool DecodedChunk::pick(const markers::Frame& frame) {
   return true;
 }
 
-// `seen` has what ids_ has.
-void DecodedChunk::note_ids(std::span<const markers::Marker> markers, Seen& seen) {
+void DecodedChunk::note_ids(std::span<const markers::Marker> markers, Ids& ids, Seen& seen) {
   for (const markers::Marker& m : markers) {
-    ids_.wide |= m.type == markers::MarkerType::ts_data_16b;
-    if (!seen.ids.test(m.id)) seen.ids.set(m.id), ids_.all.push_back(m.id);
-    if (!seen.named.test(m.id) && is_of_a_name(m)) seen.named.set(m.id), ids_.named.push_back(m.id);
+    ids.wide |= m.type == markers::MarkerType::ts_data_16b;
+    if (!seen.ids.test(m.id)) seen.ids.set(m.id), ids.all.push_back(m.id);
+    if (!seen.named.test(m.id) && is_of_a_name(m)) seen.named.set(m.id), ids.named.push_back(m.id);
   }
 }
 

@@ -83,7 +83,7 @@ struct FrameEvents {
   // Found by the thread that decoded the frame. None: zones() searches for them.
   std::optional<FrameZones> found_zones = {};
   // Likewise: what that thread made of the frame for the format, `work_frame` being the frame's number there. Null: nothing.
-  const FrameWork* work = nullptr;
+  FrameWork* work = nullptr;
   uint32_t work_frame = 0;
   FrameZones zones() const { return found_zones ? *found_zones : FrameZones::of(markers, main_zone); }
 
@@ -114,10 +114,11 @@ struct FormatOptions {
 class FrameWork {
  public:
   virtual ~FrameWork() = default;
-  virtual void
-  begin() = 0;  // nothing of earlier frames is needed any more, and clock models may have changed
-  // The next one: its markers with their times and their clock, its main zone, and when it was seen are those that the format will get.
-  virtual void frame(const FrameEvents& frame) = 0;
+  // Nothing of earlier frames is needed any more, and clock models may have changed. `thread`: Workers::Job::done_by().
+  virtual void begin(unsigned thread) = 0;
+  // The next one: its chip, markers with their times and their clock, its main zone, and when it was seen are those that the format will
+  // get. True: the format can take it without its markers (Format::frame_alone()).
+  virtual bool frame(const FrameEvents& frame) = 0;
 };
 
 class Format {
@@ -128,6 +129,9 @@ class Format {
   virtual Order order() const { return Order::time; }
   virtual void begin(const Session& session) = 0;  // once for each device, before its first frame
   virtual void frame(const FrameEvents& frame) = 0;
+  // The frame by what `frame.work` made of it alone: markers, host times and payloads are not there, semantics it has none. False: that does
+  // not do, nothing was taken, and frame() follows.
+  virtual bool frame_alone(const FrameEvents&) { return false; }
   virtual void loss(const shm::LossRecord& record) = 0;
   virtual void names_changed() = 0;                                 // of any session
   virtual void clock(uint32_t, const collect::ClockMap&) {}         // a chip's clock model has grown

@@ -185,11 +185,23 @@ Apart HostSemanticsStage::apart(std::span<const Marker> markers) {
   return seen & kWorthAWalk ? Apart::unless_dispatch : Apart::yes;
 }
 
+// Names that are marked are noted, for notices().
+Apart HostSemanticsStage::apart(const FrameEvents& frame) {
+  const uint16_t seen = known_traits_in(frame.markers);
+  if (seen & (kOfDispatch | kCollision) || frame.mode == device::Mode::trace_only) return Apart::no;
+  return seen & kWorthAWalk ? Apart::unless_dispatch : Apart::yes;
+}
+
+bool HostSemanticsStage::dispatches(const FrameEvents& frame) const {
+  const auto lane = lanes_.find(lane_of(frame));
+  return lane != lanes_.end() && lane->second.dispatches;
+}
+
 std::span<const HostSemantics> HostSemanticsStage::of(const FrameEvents& frame, unsigned generation) {
   used_ = 0;
   const uint16_t seen = known_traits_in(frame.markers);
   if (seen & kWorthAWalk || frame.mode == device::Mode::trace_only)
-    walk(frame, date_ ? *date_ : markers::usual_metal_date(generation));
+    walk(frame, date_ ? *date_ : markers::usual_metal_date(generation), seen & kOfDispatch);
   else if (seen & kCollision)
     mark_collisions(frame);
   return {rows_.data(), used_};
@@ -206,10 +218,11 @@ HostSemantics& HostSemanticsStage::row(uint32_t marker) {
   return fresh;
 }
 
-void HostSemanticsStage::walk(const FrameEvents& frame, markers::MetalDate date) {
+void HostSemanticsStage::walk(const FrameEvents& frame, markers::MetalDate date, bool of_dispatch) {
   const std::string_view processor = markers::risc_name(frame.core_kind, frame.risc, frame.mode);
   DispatchLane nothing;
   DispatchLane& lane = may_dispatch(frame) ? lanes_[lane_of(frame)] : nothing;
+  lane.dispatches |= of_dispatch;
   open_.clear();
   if (lane.cut) open_.push_back(*std::exchange(lane.cut, std::nullopt));
 
@@ -272,10 +285,10 @@ void HostSemanticsStage::close(uint16_t id, uint32_t index) {
 void HostSemanticsStage::data(const FrameEvents& frame, uint32_t index, DispatchLane& lane,
                               markers::MetalDate date) {
   const Marker& m = frame.markers[index];
-  const uint64_t first = frame.batch.payload(m.payload);
+  const uint64_t first = frame.payload(m);
   if (!open_.empty() && open_.back().dispatch) amend(frame, m, lane, date, row(index).meta);
   if (m.type == MarkerType::ts_data_16b)
-    describe_wide(m, first, frame.batch.payload(m.payload + 1), date, row(index).meta);
+    describe_wide(m, first, frame.payload(m, 1), date, row(index).meta);
   else if (m.id == markers::kPerfCounterId)
     describe(markers::unpack_perf_counter(first, date), row(index).meta);
 }
@@ -283,7 +296,7 @@ void HostSemanticsStage::data(const FrameEvents& frame, uint32_t index, Dispatch
 // Any data inside the zone amends it once more, even data without a command.
 void HostSemanticsStage::amend(const FrameEvents& frame, const Marker& m, DispatchLane& lane,
                                markers::MetalDate date, std::string& meta) {
-  const uint64_t value = frame.batch.payload(m.payload);
+  const uint64_t value = frame.payload(m);
   const uint16_t says = traits_[m.id];
   if (says & kCommand) {
     lane.command = markers::dispatch_command_name(value, date);

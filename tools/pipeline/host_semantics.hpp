@@ -47,6 +47,10 @@ class HostSemanticsStage {
   bool means_nothing(std::span<const uint16_t> ids, bool wide, device::Mode mode);
   // Of the frames that these markers are of, on firmware that is not trace-only.
   Apart apart(std::span<const markers::Marker> markers);
+  // Whether of() finds the same in a frame without the frames before it: as long as its lane ran no dispatch kernel, or in any case.
+  Apart apart(const FrameEvents& frame);
+  // False: the frame's lane ran none so far.
+  bool dispatches(const FrameEvents& frame) const;
   // Valid until the next call. The layout's `generation` implies the date if none was given.
   std::span<const HostSemantics> of(const FrameEvents& frame, unsigned generation);
   void names_changed();
@@ -69,6 +73,7 @@ class HostSemanticsStage {
   struct DispatchLane {
     std::string command, subtype;
     uint32_t runtime_id = 0;
+    bool dispatches = false;
     std::optional<OpenZone> cut;  // a dispatch zone that was open when the last frame ended
   };
 
@@ -76,7 +81,7 @@ class HostSemanticsStage {
   uint16_t known_traits_in(std::span<const markers::Marker> all);
   void look_up(uint16_t id);
   HostSemantics& row(uint32_t marker);
-  void walk(const FrameEvents& frame, markers::MetalDate date);
+  void walk(const FrameEvents& frame, markers::MetalDate date, bool of_dispatch);
   void zone(const FrameEvents& frame, uint32_t index, std::string_view processor, DispatchLane& lane);
   void close(uint16_t id, uint32_t index);
   void data(const FrameEvents& frame, uint32_t index, DispatchLane& lane, markers::MetalDate date);

@@ -43,11 +43,6 @@ std::string HostTimes::take_domains(std::span<const char> json) {
   return {};
 }
 
-void HostTimes::wait(std::vector<uint64_t> chunk) {
-  waiting_bytes_ += chunk.size() * 8;
-  waiting_.push_back(std::move(chunk));
-}
-
 bool HostTimes::covered(std::span<const uint64_t> chunk) const {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto domain = domains_.find({h.core_x, h.core_y});
@@ -58,12 +53,9 @@ bool HostTimes::covered(std::span<const uint64_t> chunk) const {
          map->second.final_until() / kHostTicksPerNs > h.read_time_ns;
 }
 
-std::vector<uint64_t> HostTimes::next_ready(bool all) {
-  if (waiting_.empty() || (!all && waiting_bytes_ < kMostWaiting && !covered(waiting_.front()))) return {};
-  std::vector<uint64_t> chunk = std::move(waiting_.front());
-  waiting_.pop_front();
-  waiting_bytes_ -= chunk.size() * 8;
-  return chunk;
+std::span<const uint64_t> HostTimes::next_ready(bool all) {
+  if (waiting_.empty() || (!all && waiting_.bytes() < kMostWaiting && !covered(waiting_.front()))) return {};
+  return waiting_.pop();
 }
 
 size_t HostTimes::convert(uint8_t x, uint8_t y, uint64_t read_time_ns, std::span<const uint64_t> marker_times,

@@ -2,7 +2,6 @@
 // them, and the conversion of a frame's markers.
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "shm/chunk.hpp"
+#include "tools/pipeline/waiting_words.hpp"
 #include "ttcollect/clock_map.hpp"
 
 namespace ttc::tools {
@@ -36,9 +36,9 @@ class HostTimes {
   std::string take_domains(std::span<const char> json);
 
   // A chunk of words, to be had back by next_ready().
-  void wait(std::vector<uint64_t> chunk);
-  // The next chunk whose markers the model's final segments cover, or any when `all`. Empty: none.
-  std::vector<uint64_t> next_ready(bool all);
+  void wait(std::span<const uint64_t> chunk) { waiting_.push(chunk); }
+  // The next chunk whose markers the model's final segments cover, or any when `all`. Empty: none. Valid until the next call of either.
+  std::span<const uint64_t> next_ready(bool all);
 
   // What convert() makes, and memory that it uses again.
   struct Converted {
@@ -76,8 +76,7 @@ class HostTimes {
   std::map<uint8_t, collect::ClockMap> maps_;               // by domain
   std::map<std::pair<uint8_t, uint8_t>, uint8_t> domains_;  // of tiles that are not of domain 0
   uint8_t latest_ = 0;
-  std::deque<std::vector<uint64_t>> waiting_;
-  uint64_t waiting_bytes_ = 0;
+  WaitingWords waiting_;
 };
 
 }  // namespace ttc::tools

@@ -35,29 +35,7 @@ Pipeline::~Pipeline() {
   if (!ahead_.empty()) workers_->forget_all();
 }
 
-std::vector<uint64_t> Pipeline::keep(std::span<const uint64_t> chunk, std::vector<uint64_t>* own) {
-  std::vector<uint64_t> memory;
-  if (!spare_words_.empty()) {
-    memory = std::move(spare_words_.back());
-    spare_words_.pop_back();
-    spare_bytes_ -= memory.capacity() * sizeof memory[0];
-  }
-  if (own)
-    std::swap(memory, *own);
-  else
-    memory.assign(chunk.begin(), chunk.end());
-  return memory;
-}
-
-// A source whose clock chunks failed to come for long had many chunks wait: not all of their memory is kept for the next ones.
-void Pipeline::unused(std::vector<uint64_t> memory) {
-  const size_t bytes = memory.capacity() * sizeof memory[0];
-  if (bytes == 0 || spare_bytes_ + bytes > kMostSpareBytes) return;
-  spare_bytes_ += bytes;
-  spare_words_.push_back(std::move(memory));
-}
-
-void Pipeline::push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own, Format& format) {
+void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
   if (h.kind != ChunkKind::device_words) catch_up(format);
@@ -73,11 +51,8 @@ void Pipeline::push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own,
   const shm::LossRecord* const loss = losses_.push(chunk);
   switch (h.kind) {
     case ChunkKind::device_words:
-      if (!host_clock_ || !s.clock_model) {
-        if (workers_) return words(keep(chunk, own), s, format);
-        return words_at_once(chunk, s, format);
-      }
-      s.times.wait(keep(chunk, own));
+      if (!host_clock_ || !s.clock_model) return words(chunk, s, format);
+      s.times.wait(chunk);
       return release(s, format, false);
     case ChunkKind::clock:
       if (std::string why = s.times.take_clock(body); !why.empty()) {
@@ -102,6 +77,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own,
         w.names.add_zone_string(text.substr(0, end));
       if (w.names.size() == before) return;
       w.semantics.names_changed();
+      for (DecodedBatch::Scratch& scratch : scratch_) scratch.names_changed(w.names);
       format.names_changed();
       return;
     }
@@ -124,7 +100,7 @@ Apart Pipeline::push_apart(std::span<const uint64_t> chunk, Format& format) {
   at_once_.view(chunk, rules_for(h, s, format));
   at_once_.decode();
   const Apart apart = s.workload_of(h.epoch).semantics.apart(at_once_.batch().markers());
-  if (apart != Apart::no) emit(at_once_, s, format);
+  if (apart != Apart::no) emit(at_once_, {at_once_.header(), s, s.workload_of(h.epoch)}, format);
   return apart;
 }
 
@@ -159,9 +135,9 @@ void Pipeline::absorb(const Pipeline& other) {
 void Pipeline::release(SessionState& s, Format& format, bool all) {
   const uint64_t before = delivered_;
   while (delivered_ - before < most_markers_) {
-    std::vector<uint64_t> chunk = s.times.next_ready(all);
+    const std::span<const uint64_t> chunk = s.times.next_ready(all);
     if (chunk.empty()) return;
-    words(std::move(chunk), s, format);
+    words(chunk, s, format);
   }
 }
 
@@ -328,44 +304,65 @@ std::vector<std::string> Pipeline::notices() const {
 
 DecodedChunk::Rules Pipeline::rules_for(const shm::ChunkHeader& h, SessionState& s,
                                         const Format& format) const {
-  return {&filter_, &s.workload_of(h.epoch).names, host_clock_ ? &s.times : nullptr, format.order(),
-          keep_duplicates_};
+  return {s.chip,         &filter_,        &s.workload_of(h.epoch).names, host_clock_ ? &s.times : nullptr,
+          format.order(), keep_duplicates_};
 }
 
-void Pipeline::words(std::vector<uint64_t> chunk, SessionState& s, Format& format) {
-  if (!workers_) {
-    words_at_once(chunk, s, format);
-    return unused(std::move(chunk));
-  }
+void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& format) {
+  if (!workers_) return words_at_once(chunk, s, format);
   if (!filling_) {
     while (ahead_.size() >= kAheadAThread * workers_->threads()) take_oldest(format);
-    if (spare_.empty()) spare_.push_back(std::make_unique<Ahead>(format));
+    if (spare_.empty()) spare_.push_back(std::make_unique<Ahead>(format, scratch_, date_));
     filling_ = std::move(spare_.back());
     spare_.pop_back();
   }
-  const DecodedChunk::Rules rules = rules_for(shm::header_of(chunk), s, format);
-  unused(filling_->batch.add(std::move(chunk), rules));
+  filling_->batch.add(chunk, rules_for(shm::header_of(chunk), s, format));
   filling_->sessions.push_back(&s);
   if (filling_->batch.words() >= kBatchWords) hand_over();
 }
 
 void Pipeline::hand_over() {
+  filling_->batch.keep_all(keep_batches_ > 0);
+  if (keep_batches_ > 0) --keep_batches_;
   ahead_.push_back(std::move(filling_));
   workers_->submit(ahead_.back()->batch);
 }
 
 void Pipeline::words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format) {
-  at_once_.view(chunk, rules_for(shm::header_of(chunk), s, format));
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  at_once_.view(chunk, rules_for(h, s, format));
   at_once_.decode();
-  emit(at_once_, s, format);
+  emit(at_once_, {h, s, s.workload_of(h.epoch)}, format);
 }
 
 void Pipeline::take_oldest(Format& format) {
   Ahead& oldest = *ahead_.front();
-  workers_->wait(oldest.batch);
-  for (size_t i = 0; i < oldest.batch.size(); ++i)
-    emit(oldest.batch[i], *oldest.sessions[i], format, oldest.batch.work());
-  oldest.batch.clear();
+  DecodedBatch& batch = oldest.batch;
+  workers_->wait(batch);
+  // What the thread that decoded the chunks found of all markers: the frames are not read for it again, which are in that thread's caches.
+  oldest.mean_nothing.clear();
+  for (const DecodedBatch::Group& group : batch.groups()) {
+    SessionState& s = *oldest.sessions[group.first_chunk];
+    Workload& workload = s.workload_of(batch.chunks()[group.first_chunk].header.epoch);
+    for (const uint16_t id : group.ids.named) workload.zone_ids.set(id);
+    oldest.mean_nothing.push_back(
+        workload.semantics.means_nothing(group.ids.all, group.ids.wide, group.mode));
+    s.words_came |= group.has_words;
+    s.without_bound += group.without_bound;
+  }
+  anomalies_.add(batch.anomalies());
+  for (size_t i = 0; i < batch.chunks().size(); ++i) {
+    const DecodedBatch::Chunk& chunk = batch.chunks()[i];
+    SessionState& s = *oldest.sessions[i];
+    const Place place{chunk.header, s, s.workload_of(chunk.header.epoch), batch.work(),
+                      oldest.mean_nothing[chunk.group]};
+    const DecodedBatch::Result result = batch.result(i);
+    if (result.kept)
+      emit(*result.kept, place, format);
+    else
+      emit_alone(batch, chunk, result.alone, place, format);
+  }
+  batch.clear();
   oldest.sessions.clear();
   spare_.push_back(std::move(ahead_.front()));
   ahead_.pop_front();
@@ -376,59 +373,87 @@ void Pipeline::catch_up(Format& format) {
   while (!ahead_.empty()) take_oldest(format);
 }
 
-void Pipeline::emit(DecodedChunk& chunk, SessionState& s, Format& format, const FrameWork* work) {
-  const shm::ChunkHeader& h = chunk.header();
+void Pipeline::emit(DecodedChunk& chunk, const Place& place, Format& format) {
+  SessionState& s = place.session;
   if (!chunk.complaint().empty()) complaint_ = chunk.complaint();
   s.words_came |= chunk.has_words();
   anomalies_.add(chunk.anomalies());
-  Workload& workload = s.workload_of(h.epoch);
-  // What the thread that decoded the chunk found of all markers: the frames are not read for it again, which are in that thread's caches.
-  bool means_nothing = false;
-  if (const DecodedChunk::Ids* ids = chunk.ids()) {
-    for (const uint16_t id : ids->named) workload.zone_ids.set(id);
-    means_nothing =
-        workload.semantics.means_nothing(ids->all, ids->wide, static_cast<device::Mode>(h.firmware_mode));
-  }
-  const auto emit_frame = [&](const DecodedChunk::Frame& frame) {
-    emit(chunk, frame, work, means_nothing, workload, s, format);
-  };
-  chunk.each_frame([&](uint8_t risc) -> uint64_t& { return s.until[lane_key(h, risc)]; }, emit_frame);
+  chunk.each_frame([&](uint8_t risc) -> uint64_t& { return s.until[lane_key(place.header, risc)]; },
+                   [&](const DecodedChunk::Frame& frame) { emit(chunk, frame, place, format); });
   s.without_bound += chunk.without_bound();
 }
 
-void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const FrameWork* work,
-                    bool means_nothing, Workload& workload, SessionState& s, Format& format) {
-  const shm::ChunkHeader& h = chunk.header();
-  delivered_ += frame.markers.size();
-  if (!chunk.ids())
-    for (const markers::Marker& m : frame.markers)
-      if (is_of_a_name(m)) workload.zone_ids.set(m.id);
+// Decodes the chunk again from the first frame on whose markers the format needs.
+void Pipeline::emit_alone(const DecodedBatch& batch, const DecodedBatch::Chunk& chunk,
+                          std::span<const DecodedBatch::Alone> frames, const Place& place, Format& format) {
+  static const markers::Batch kNoWords;
+  size_t done = 0;
+  for (; done < frames.size(); ++done) {
+    const DecodedBatch::Alone& frame = frames[done];
+    FrameEvents events =
+        events_of(place, frame.risc, frame.host_id, frame.trace_counter, frame.main_zone, kNoWords);
+    events.work = place.work, events.work_frame = frame.work_frame;
+    if (!is_alone(frame.apart, place, events) || !format.frame_alone(events)) break;
+    delivered_ += frame.markers;
+  }
+  if (done == frames.size()) return;
+  keep_batches_ = kBatchesKept;
+  at_once_.view(batch.words_of(chunk), chunk.rules);
+  at_once_.decode();
+  size_t number = 0;
+  at_once_.each_frame(
+      [&](uint8_t risc) -> uint64_t& { return place.session.until[lane_key(place.header, risc)]; },
+      [&](const DecodedChunk::Frame& frame) {
+        if (number++ >= done) emit(at_once_, frame, place, format);
+      });
+}
+
+// What the thread that decoded the frame found it to mean holds.
+bool Pipeline::is_alone(Apart apart, const Place& place, const FrameEvents& events) {
+  return apart == Apart::yes ||
+         (apart == Apart::unless_dispatch && !place.workload.semantics.dispatches(events));
+}
+
+FrameEvents Pipeline::events_of(const Place& place, uint8_t risc, uint32_t host_id, uint16_t trace_counter,
+                                uint16_t main_zone, const markers::Batch& batch) const {
+  const shm::ChunkHeader& h = place.header;
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
-  // Trace-only firmware writes the count of replays in place of the host id, and no trace counter.
-  const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.decoded.trace_counter;
-  FrameEvents events{s.chip,
+  FrameEvents events{place.session.chip,
                      h.core_x,
                      h.core_y,
                      static_cast<markers::CoreKind>(h.core_kind),
                      mode,
-                     frame.decoded.risc,
-                     frame.decoded.host_id,
-                     trace_counter,
-                     frame.markers,
-                     chunk.batch(),
-                     workload.names};
-  events.main_zone = frame.main_zone;
+                     risc,
+                     host_id,
+                     DecodedChunk::trace_counter_of(mode, trace_counter),
+                     {},
+                     batch,
+                     place.workload.names};
+  events.main_zone = main_zone;
   events.epoch = h.epoch;
-  events.seen_ns = chunk.seen_ns();
+  events.seen_ns = DecodedChunk::seen_ns(h);
   events.metal_date = date_ ? *date_ : markers::usual_metal_date(h.generation);
-  events.found_zones = frame.zones;
-  if (chunk.ids()) events.work = work, events.work_frame = frame.work_frame;
-  if (!means_nothing) events.semantics = workload.semantics.of(events, h.generation);
   if (host_clock_) {
-    events.host_times = frame.times;
-    events.tile_clock = s.times.clock_of(h.core_x, h.core_y);
-    events.host_clock_minus_raw_ns = s.times.difference_ns(*host_clock_).value_or(0);
+    events.tile_clock = place.session.times.clock_of(h.core_x, h.core_y);
+    events.host_clock_minus_raw_ns = place.session.times.difference_ns(*host_clock_).value_or(0);
   }
+  return events;
+}
+
+void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const Place& place,
+                    Format& format) {
+  delivered_ += frame.markers.size();
+  if (!chunk.picked_all())
+    for (const markers::Marker& m : frame.markers)
+      if (is_of_a_name(m)) place.workload.zone_ids.set(m.id);
+  FrameEvents events = events_of(place, frame.decoded.risc, frame.decoded.host_id,
+                                 frame.decoded.trace_counter, frame.main_zone, chunk.batch());
+  events.found_zones = frame.zones;
+  if (chunk.picked_all()) events.work = place.work, events.work_frame = frame.work_frame;
+  if (is_alone(frame.alone, place, events) && format.frame_alone(events)) return;
+  events.markers = frame.markers;
+  if (host_clock_) events.host_times = frame.times;
+  if (!place.means_nothing || !chunk.picked_all()) events.semantics = place.workload.semantics.of(events, place.header.generation);
   format.frame(events);
 }
 

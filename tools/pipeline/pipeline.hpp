@@ -47,12 +47,13 @@ class Pipeline {
 
   // From now on, for one format in all calls. The workers outlive this. Words reach the format by a later call then: catch_up() and finish()
   // leave none.
-  void decode_ahead(jobs::Workers& workers) { workers_ = &workers; }
+  void decode_ahead(jobs::Workers& workers) {
+    workers_ = &workers;
+    scratch_ = std::vector<DecodedBatch::Scratch>(workers.threads());
+  }
 
   // One chunk, already checked by its source.
-  void push(std::span<const uint64_t> chunk, Format& format) { push(chunk, nullptr, format); }
-  // The same without a copy of words that wait: leaves other memory in `chunk`.
-  void take(std::vector<uint64_t>& chunk, Format& format) { push(chunk, &chunk, format); }
+  void push(std::span<const uint64_t> chunk, Format& format);
 
   // The format has had all words that do not wait for the time stage.
   void catch_up(Format& format);
@@ -136,22 +137,31 @@ class Pipeline {
 
   template <class Which>
   size_t count_ids(Which which) const;
-  // `own`: the memory of `chunk`, null: it is the caller's.
-  void push(std::span<const uint64_t> chunk, std::vector<uint64_t>* own, Format& format);
-  std::vector<uint64_t> keep(std::span<const uint64_t> chunk, std::vector<uint64_t>* own);
-  void unused(std::vector<uint64_t> memory);
   SessionState& state_of(const shm::ChunkHeader& h);
   uint32_t free_chip(uint32_t wanted, const std::string& device);
   void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);
   DecodedChunk::Rules rules_for(const shm::ChunkHeader& h, SessionState& s, const Format& format) const;
-  void words(std::vector<uint64_t> chunk, SessionState& s, Format& format);
+  void words(std::span<const uint64_t> chunk, SessionState& s, Format& format);
   void words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format);
   void hand_over();
   void take_oldest(Format& format);
   void release(SessionState& s, Format& format, bool all);
-  void emit(DecodedChunk& chunk, SessionState& s, Format& format, const FrameWork* work = nullptr);
-  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const FrameWork* work,
-            bool means_nothing, Workload& workload, SessionState& s, Format& format);
+  struct Ahead;
+  // Of a chunk's frames: what is known without them. `work`, null: none; its frames' numbers follow.
+  struct Place {
+    const shm::ChunkHeader& header;
+    SessionState& session;
+    Workload& workload;
+    FrameWork* work = nullptr;
+    bool means_nothing = false;
+  };
+  static bool is_alone(Apart apart, const Place& place, const FrameEvents& events);
+  FrameEvents events_of(const Place& place, uint8_t risc, uint32_t host_id, uint16_t trace_counter,
+                        uint16_t main_zone, const markers::Batch& batch) const;
+  void emit(DecodedChunk& chunk, const Place& place, Format& format);
+  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const Place& place, Format& format);
+  void emit_alone(const DecodedBatch& batch, const DecodedBatch::Chunk& chunk,
+                  std::span<const DecodedBatch::Alone> frames, const Place& place, Format& format);
 
   Filter filter_;
   bool keep_duplicates_;
@@ -169,17 +179,21 @@ class Pipeline {
   static constexpr size_t kBatchWords = 4 << 10;  // 64-bit
   static constexpr size_t kAheadAThread = 4;      // batches; with fewer the threads wait for each other
   struct Ahead {
-    explicit Ahead(const Format& format) : batch(format.frame_work()) {}
+    Ahead(const Format& format, std::span<DecodedBatch::Scratch> scratch,
+          std::optional<markers::MetalDate> date)
+        : batch(format.frame_work(), scratch, date) {}
     DecodedBatch batch;
     std::vector<SessionState*> sessions;  // by chunk
+    std::vector<bool> mean_nothing;       // by group
   };
-  jobs::Workers* workers_ = nullptr;          // null: one thread
+  jobs::Workers* workers_ = nullptr;  // null: one thread
+  std::vector<DecodedBatch::Scratch> scratch_;
+  // Chunks that are not kept are decoded again where their frames' markers are needed all the same: after such a one, all are kept for a while.
+  static constexpr unsigned kBatchesKept = 16;
+  unsigned keep_batches_ = 0;
   std::unique_ptr<Ahead> filling_;            // null: none
   std::deque<std::unique_ptr<Ahead>> ahead_;  // oldest first
   std::vector<std::unique_ptr<Ahead>> spare_;
-  static constexpr size_t kMostSpareBytes = 4 << 20;
-  std::vector<std::vector<uint64_t>> spare_words_;  // memory of chunks that waited, and no longer do
-  size_t spare_bytes_ = 0;                          // of these
   DecodedChunk at_once_;
 };
 

@@ -65,7 +65,7 @@ bool TableReader::read(uint32_t timeout_ms) {
     }
     if (source_->lost_beginning()) pipeline_.lost_beginning();
     if (options_.tables & TTCOLLECT_HOST) host_.push(chunk_);
-    pipeline_.take(chunk_, devices_);
+    pipeline_.push(chunk_, devices_);
     if (Clock::now() >= busy_until) return true;
   }
   return true;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tools/pipeline/source.hpp"
+#include "tools/viewers/zones/found_launches.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -188,22 +189,43 @@ DeviceTables::Times DeviceTables::times(Chip& chip, const FrameEvents& f) {
 void DeviceTables::frame(const FrameEvents& f) {
   ZoneLabels::Lane& labels = labels_.lane(f);
   Chip& chip = chips_[f.chip];
-  if (const uint16_t core = core_key(f.core_x, f.core_y); chip.last_core != core) {
-    chip.core_kinds[core] = static_cast<uint8_t>(f.core_kind);
-    chip.last_core = core;
-  }
+  note_core(chip, f);
   if (wanted_ & TTCOLLECT_MARKERS) markers(f, labels);
   if (wanted_ & (TTCOLLECT_ZONES | TTCOLLECT_OPS)) {
     const Times ns = times(chip, f);
     if (wanted_ & TTCOLLECT_ZONES) zones(chip, chip.lanes[lane_key(f)], f, ns, labels);
-    if (wanted_ & TTCOLLECT_OPS) chip.programs.take(f, lane_key(f), ns, ns.of_clock);
-    chip.last_ns = std::max(chip.last_ns, ns.back());
-    if (chip.last_ns > chip.settled_ns + kSettleEveryNs) {
-      settle(f.chip, chip, chip.last_ns - std::min(chip.last_ns, kSettleEveryNs));
-      chip.settled_ns = chip.last_ns;
-    }
+    if (wanted_ & TTCOLLECT_OPS) chip.programs.take(f, lane_key(f), LaunchEnds::of(f, ns), ns.of_clock);
+    came_until(chip, f.chip, ns.back());
   }
   note_names();
+}
+
+std::unique_ptr<FrameWork> DeviceTables::frame_work() const {
+  return wanted_ == TTCOLLECT_OPS ? std::make_unique<FoundLaunches>() : nullptr;
+}
+
+bool DeviceTables::frame_alone(const FrameEvents& f) {
+  Chip& chip = chips_[f.chip];
+  if (!chip.clock_known || chip.cycles) return false;
+  const FoundLaunches::Frame& found = static_cast<const FoundLaunches*>(f.work)->of(f.work_frame);
+  note_core(chip, f);
+  chip.programs.take(f, lane_key(f), found.launch, true);
+  came_until(chip, f.chip, found.last_ns);
+  return true;
+}
+
+void DeviceTables::note_core(Chip& chip, const FrameEvents& f) {
+  const uint16_t core = core_key(f.core_x, f.core_y);
+  if (chip.last_core == core) return;
+  chip.core_kinds[core] = static_cast<uint8_t>(f.core_kind);
+  chip.last_core = core;
+}
+
+void DeviceTables::came_until(Chip& chip, uint32_t number, uint64_t ns) {
+  chip.last_ns = std::max(chip.last_ns, ns);
+  if (chip.last_ns <= chip.settled_ns + kSettleEveryNs) return;
+  settle(number, chip, chip.last_ns - std::min(chip.last_ns, kSettleEveryNs));
+  chip.settled_ns = chip.last_ns;
 }
 
 void DeviceTables::settle(uint32_t number, Chip& chip, uint64_t until_ns) {

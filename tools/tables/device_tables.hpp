@@ -27,6 +27,9 @@ class DeviceTables : public Format {
   // Rows of a chip have no session, so that a second one of the same chip is refused: throws SourceError.
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
+  // Where only programs are wanted. With both, frames need no markers.
+  std::unique_ptr<FrameWork> frame_work() const override;
+  bool frame_alone(const FrameEvents& frame) override;
   void loss(const shm::LossRecord& record) override;
   void names_changed() override { labels_.names_changed(); }
   void clock(uint32_t chip, const collect::ClockMap& map) override;
@@ -74,6 +77,8 @@ class DeviceTables : public Format {
   void markers(const FrameEvents& frame, ZoneLabels::Lane& labels);
   void zones(Chip& chip, Lane& lane, const FrameEvents& frame, const Times& ns, ZoneLabels::Lane& labels);
   static Times times(Chip& chip, const FrameEvents& frame);
+  static void note_core(Chip& chip, const FrameEvents& frame);
+  void came_until(Chip& chip, uint32_t number, uint64_t ns);
   void settle(uint32_t number, Chip& chip, uint64_t until_ns);
   ttcollect_zone begun(const FrameEvents& frame, uint32_t marker, ZoneLabels::Lane& labels) const;
   void ended(ttcollect_zone zone, const FrameEvents& frame, uint32_t marker, uint32_t duration_bound_ns);

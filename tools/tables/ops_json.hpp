@@ -17,6 +17,12 @@ class OpsJson : public Format {
     devices_.frame(frame);
     if (!tables_.ops.empty()) write();
   }
+  std::unique_ptr<FrameWork> frame_work() const override { return devices_.frame_work(); }
+  bool frame_alone(const FrameEvents& frame) override {
+    if (!devices_.frame_alone(frame)) return false;
+    if (!tables_.ops.empty()) write();
+    return true;
+  }
   void loss(const shm::LossRecord&) override {}
   void names_changed() override { devices_.names_changed(); }
   void host(std::span<const uint64_t> chunk) override;

@@ -249,7 +249,7 @@ void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
     }
     const markers::Marker& m = f.events.markers[step.marker];
     std::optional<StepExtra> extra;
-    if (may_have_extras || has_payload(m.type)) extra = extra_of(f, step, extras);
+    if (may_have_extras || has_payload(m.type)) extra = extra_of(f.events, step, extras);
     Texts::Step open;
     Texts::Step& kept = begins && !one_frame ? open : texts_.add();
     kept.ns = f.time_of(step);

@@ -1,5 +1,7 @@
 #include "tools/viewers/event_texts.hpp"
 
+#include <algorithm>
+
 #include "firmware_markers/perf_counter.hpp"
 
 namespace ttc::tools {
@@ -72,6 +74,10 @@ std::span<EventText> EventTexts::of(const FrameEvents& f) {
   for (uint32_t i = 0; i < f.markers.size(); ++i)
     if (packed(f.markers[i])) describe(f, i, f.metal_date.value_or(kNewest));
   return texts_;
+}
+
+bool EventTexts::any(std::span<const markers::Marker> markers) {
+  return std::any_of(markers.begin(), markers.end(), packed);
 }
 
 void EventTexts::describe(const FrameEvents& f, uint32_t index, markers::MetalDate date) {

@@ -39,6 +39,8 @@ class EventTexts {
   // The texts of a frame's markers that need one. Valid until the next call. A device log has one column for data,
   // and names its counters itself: of a device log only NoC events of one word are unpacked.
   std::span<EventText> of(const FrameEvents& frame);
+  // Whether any of them needs one.
+  static bool any(std::span<const markers::Marker> markers);
 
  private:
   void describe(const FrameEvents& frame, uint32_t index, markers::MetalDate date);

@@ -2,7 +2,8 @@
 // bound to the order of frames: it pairs zones, numbers labels, and keeps of each step what its text needs. The text of some hundred frames is then
 // made by one thread, and written in order, so that the output is the same for every number of threads.
 //
-//   owner         begin(), add(): records into the batch. at_once(): text of its own at this place, which goes into the batch, too
+//   owner         begin(), add(): records into the batch. at_once(): text of its own at this place, which goes into the batch, too.
+//                 ready(), add_ready(): text that another thread has made before (zones/frame_text_maker.hpp), and its place
 //   any thread    the oldest batch that no thread has: its text into memory
 //   owner         the oldest text to the output, as soon as it is ready, or where too many batches are under way
 //
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "tools/output/output.hpp"
+#include "tools/output/thread_memory.hpp"
 #include "tools/viewers/timeline.hpp"
 #include "ttcollect/workers.hpp"
 
@@ -35,8 +37,8 @@ struct StepExtra {
   uint8_t value_count = 0;
 };
 // Nothing, where the step of a begin or a mark has none of it. In the order of steps.
-inline std::optional<StepExtra> extra_of(const TimelineFrame& f, const ZoneStep& step, MarkerExtras& extras) {
-  const markers::Marker& m = f.events.markers[step.marker];
+inline std::optional<StepExtra> extra_of(const FrameEvents& f, const ZoneStep& step, MarkerExtras& extras) {
+  const markers::Marker& m = f.markers[step.marker];
   const HostSemantics* const more = extras.semantics(step.marker);
   const EventText* const text = extras.text(step.marker);
   const bool payload = has_payload(m.type) && !text;
@@ -55,7 +57,7 @@ inline std::optional<StepExtra> extra_of(const TimelineFrame& f, const ZoneStep&
   if (!payload) return extra;
   const bool wide = m.type == markers::MarkerType::ts_data_16b;
   extra.value_count = wide ? 2 : 1;
-  for (uint32_t i = 0; i < extra.value_count; ++i) extra.values[i] = f.events.payload(m, i);
+  for (uint32_t i = 0; i < extra.value_count; ++i) extra.values[i] = f.payload(m, i);
   return extra;
 }
 // False: no step of the frame but those with data has any of it.
@@ -88,13 +90,17 @@ class FrameTexts {
   // Any thread; `extra` may be null.
   using Encode = std::function<void(const Frame&, const Step&, const StepExtra* extra, Output& to)>;
 
-  FrameTexts(Output& out, Encode encode) : out_(out), encode_(std::move(encode)) { batch_ = fresh(); }
+  FrameTexts(Output& out, Encode encode)
+      : out_(out), memory_(out.workers() ? out.workers()->threads() : 1), encode_(std::move(encode)) {
+    batch_ = fresh();
+  }
   ~FrameTexts() {
     if (out_.workers()) out_.workers()->forget_all();
   }
   FrameTexts(const FrameTexts&) = delete;
   FrameTexts& operator=(const FrameTexts&) = delete;
 
+  bool on_threads() const { return out_.workers() != nullptr; }
   // Where what is written at once comes behind the steps so far.
   Output& at_once() {
     if (out_.workers()) return batch_->at_once;
@@ -106,11 +112,34 @@ class FrameTexts {
     frame_ = frame;
     begun_ = true;
   }
+  // Text that `thread` made, which is taken out of `text`: parts of it come by add_ready(), as long as no other is taken. With other threads only.
+  void ready(Output& text, unsigned thread) {
+    if (batch_->ready) hand_over();
+    ready_ = std::make_shared<Ready>(memory_, thread, text.take_rows({}));
+  }
+  // Of threads, for such texts.
+  ThreadMemory& memory() { return memory_; }
+  void add_ready(size_t from, size_t to) {
+    if (from == to) return;
+    Batch& b = *batch_;
+    if (!b.ready) b.ready = ready_;
+    const size_t at_once = b.at_once.bytes_in_memory();
+    begun_ = true;  // steps behind it are a part of their own
+    if (!b.parts.empty() && b.at_once_end == at_once) {
+      Part& last = b.parts.back();
+      if (last.ready_to == from && last.first_step == b.steps.size()) {
+        last.ready_to = to;
+        return;
+      }
+    }
+    b.parts.push_back({frame_, at_once, b.steps.size(), from, to});
+    b.at_once_end = at_once;
+  }
   // Another step, to be filled in before the next call.
   Step& add() {
     Batch& b = *batch_;
     if (const size_t at_once = b.at_once.bytes_in_memory(); begun_ || b.at_once_end != at_once) {
-      b.parts.push_back({frame_, at_once, b.steps.size()});
+      b.parts.push_back({frame_, at_once, b.steps.size(), 0, 0});
       b.at_once_end = at_once;
       begun_ = false;
     }
@@ -132,6 +161,7 @@ class FrameTexts {
     if (!out_.workers()) return write_batch();
     hand_over();
     while (!under_way_.empty()) write_oldest();
+    while (!placed_.empty()) finish_placed();
   }
 
  private:
@@ -139,9 +169,25 @@ class FrameTexts {
   static constexpr size_t kBatchBytes = 256 << 10;
   static constexpr size_t kBatchesAThread = 4;
 
-  struct Part {  // text at once, and then steps
+  struct Part {  // text at once, then text that was ready, then steps
     Frame frame;
-    size_t at_once_end, first_step;
+    size_t at_once_end, first_step, ready_from, ready_to;
+  };
+  // A text, whose memory goes back to its thread.
+  class Ready {
+   public:
+    Ready(ThreadMemory& memory, unsigned thread, std::vector<char> text)
+        : memory_(memory), thread_(thread), text_(std::move(text)) {}
+    ~Ready() { memory_.give(thread_, std::move(text_)); }
+    Ready(const Ready&) = delete;
+    Ready& operator=(const Ready&) = delete;
+    unsigned thread() const { return thread_; }
+    std::string_view of(size_t from, size_t to) const { return {text_.data() + from, to - from}; }
+
+   private:
+    ThreadMemory& memory_;
+    const unsigned thread_;
+    std::vector<char> text_;
   };
   class Batch : public jobs::Workers::Job {
    public:
@@ -152,6 +198,7 @@ class FrameTexts {
       for (size_t i = 0; i < parts.size(); ++i) {
         const Part& part = parts[i];
         to.append(written.substr(done, part.at_once_end - done));
+        if (part.ready_to > part.ready_from) to.append(ready->of(part.ready_from, part.ready_to));
         const size_t end = i + 1 < parts.size() ? parts[i + 1].first_step : steps.size();
         for (size_t step = part.first_step; step < end; ++step) {
           const Step& s = steps[step];
@@ -165,7 +212,10 @@ class FrameTexts {
       parts.clear(), steps.clear(), extras.clear();
       at_once.forget();
       at_once_end = 0;
+      ready.reset(), placed.reset();
     }
+    std::shared_ptr<const Ready> ready;    // null: no part has any; the owner alone shares it
+    std::unique_ptr<Output::Rows> placed;  // what writes it without a copy; null: `text` is made and written
     std::vector<Part> parts;
     std::vector<Step> steps;
     std::vector<StepExtra> extras;
@@ -189,31 +239,70 @@ class FrameTexts {
     batch_->clear();
     begun_ = true;
   }
+  size_t most_batches() const { return kBatchesAThread * out_.workers()->threads(); }
   void hand_over() {
     jobs::Workers& workers = *out_.workers();
-    while (under_way_.size() >= kBatchesAThread * workers.threads() ||
-           (!under_way_.empty() && workers.done(*under_way_.front())))
+    while (under_way_.size() >= most_batches() ||
+           (!under_way_.empty() && (under_way_.front()->placed || workers.done(*under_way_.front()))))
       write_oldest();
     under_way_.push_back(std::exchange(batch_, fresh()));
     begun_ = true;
-    workers.submit(*under_way_.back());
+    Batch& batch = *under_way_.back();
+    if (batch.ready && batch.steps.empty() && out_.has_places())
+      batch.placed = std::make_unique<Output::Rows>(out_);
+    else if (batch.ready)
+      workers.submit_to(batch.ready->thread(), batch);
+    else
+      workers.submit(batch);
   }
   void write_oldest() {
-    Batch& oldest = *under_way_.front();
-    out_.workers()->wait(oldest);
-    out_.append_rows_of(oldest.text, oldest.done_by());
-    oldest.clear();
-    spare_.push_back(std::move(under_way_.front()));
+    std::unique_ptr<Batch> oldest = std::move(under_way_.front());
     under_way_.pop_front();
+    if (oldest->placed) return place(std::move(oldest));
+    out_.workers()->wait(*oldest);
+    out_.append_rows_of(oldest->text, oldest->done_by());
+    unused(std::move(oldest));
+  }
+  // As it lies there, by the thread that made it.
+  void place(std::unique_ptr<Batch> batch) {
+    Batch& b = *batch;
+    const auto place_some = [&](std::string_view bytes) {
+      if (!bytes.empty()) out_.place(*b.placed, bytes);
+    };
+    const std::string_view written = b.at_once.in_memory_so_far();
+    size_t done = 0;
+    for (const Part& part : b.parts) {
+      place_some(written.substr(done, part.at_once_end - done));
+      place_some(b.ready->of(part.ready_from, part.ready_to));
+      done = part.at_once_end;
+    }
+    place_some(written.substr(done));
+    out_.write(*b.placed, b.ready->thread());
+    placed_.push_back(std::move(batch));
+    while (placed_.size() > most_batches() ||
+           (!placed_.empty() && out_.workers()->done(*placed_.front()->placed)))
+      finish_placed();
+  }
+  void finish_placed() {
+    out_.workers()->wait(*placed_.front()->placed);
+    unused(std::move(placed_.front()));
+    placed_.pop_front();
+  }
+  void unused(std::unique_ptr<Batch> batch) {
+    batch->clear();
+    spare_.push_back(std::move(batch));
   }
 
   Output& out_;
+  ThreadMemory memory_;  // outlives what is below
   const Encode encode_;
   Frame frame_;
   bool begun_ = false;
   std::unique_ptr<Batch> batch_;                  // filling
   std::deque<std::unique_ptr<Batch>> under_way_;  // oldest first
+  std::deque<std::unique_ptr<Batch>> placed_;     // those before, which are being written
   std::vector<std::unique_ptr<Batch>> spare_;
+  std::shared_ptr<const Ready> ready_;  // what was taken last
 };
 
 }  // namespace ttc::tools

@@ -55,9 +55,9 @@ Programs::Open& Programs::of(const FrameEvents& f, uint32_t lane, std::optional<
   return open;
 }
 
-Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, const LaunchTimes& times,
-                                bool of_clock) {
+Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, const LaunchEnds& times, bool of_clock) {
   Launch launch{lane};
+  if (!times.begins && !times.ends) return launch;
   const uint32_t core = uint32_t{f.core_x} << 8 | f.core_y;
   count_rounds(core);
   Open& open = of(f, lane, times.begins ? std::optional(times.begin.ns) : std::nullopt);
@@ -67,12 +67,12 @@ Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, const Launc
   const auto earliest = [&](uint64_t& so_far, Ends& ends, const End& begin) {
     if (!begin) return;
     so_far = std::min(so_far, begin.ns);
-    if (of_clock) ends.begin(f, begin.marker);
+    if (of_clock) ends.begin(f, begin);
   };
   const auto latest = [&](uint64_t& so_far, Ends& ends, const End& end) {
     if (!end) return;
     so_far = std::max(so_far, end.ns);
-    if (of_clock) ends.end(f, end.marker);
+    if (of_clock) ends.end(f, end);
   };
   if (of_clock) p.seen_by = std::max(p.seen_by, f.seen_ns * collect::kHostTicksPerNs);
   earliest(p.begin_ns, open.firmware, times.begin);
@@ -86,9 +86,7 @@ Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, const Launc
     p.longest_ns = kernel_end.ns - kernel_begin.ns;
     p.longest_x = f.core_x;
     p.longest_y = f.core_y;
-    if (of_clock)
-      open.longest_begin = timed_marker(f, kernel_begin.marker),
-      open.longest_end = timed_marker(f, kernel_end.marker);
+    if (of_clock) open.longest_begin = kernel_begin.timed(f), open.longest_end = kernel_end.timed(f);
   }
   const bool fresh = insert(p.cores, core);
   const auto place = std::lower_bound(p.cores.begin(), p.cores.end(), core) - p.cores.begin();
@@ -102,20 +100,20 @@ Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, const Launc
   return launch;
 }
 
-void Programs::Ends::add(const FrameEvents& f, uint32_t marker) {
+void Programs::Ends::add(const FrameEvents& f, const End& marker) {
   if (!begin_.at && !end_.at) clock_ = f.tile_clock;
   one_clock_ = one_clock_ && f.tile_clock && f.tile_clock == clock_;
-  widest_ = std::max(widest_, f.host_times[marker].bound);
+  widest_ = std::max(widest_, marker.bound);
 }
 
-void Programs::Ends::begin(const FrameEvents& f, uint32_t marker) {
+void Programs::Ends::begin(const FrameEvents& f, const End& marker) {
   add(f, marker);
-  if (!begin_.at || f.host_times[marker].at < begin_.at) begin_ = timed_marker(f, marker);
+  if (!begin_.at || marker.at < begin_.at) begin_ = marker.timed(f);
 }
 
-void Programs::Ends::end(const FrameEvents& f, uint32_t marker) {
+void Programs::Ends::end(const FrameEvents& f, const End& marker) {
   add(f, marker);
-  if (f.host_times[marker].at >= end_.at) end_ = timed_marker(f, marker);
+  if (marker.at >= end_.at) end_ = marker.timed(f);
 }
 
 // Of several cores any two whose order the bounds leave open may be the first and the last: they lie between the two that are shown,
@@ -136,11 +134,10 @@ uint32_t Programs::Ends::bound_ns(bool one_tile) const {
 
 void Programs::Kernel::take(const FrameEvents& f, const End& begin, const End& end, bool of_clock) {
   if (of_clock) clock = f.tile_clock;
-  const auto cycles = [&](const End& e) { return f.markers[e.marker].time_cycles; };
-  if (begin && (begin.ns < begin_ns || (begin.ns == begin_ns && cycles(begin) < begin_cycles)))
-    begin_ns = begin.ns, begin_cycles = cycles(begin);
-  if (end && (end.ns > end_ns || (end.ns == end_ns && cycles(end) > end_cycles)))
-    end_ns = end.ns, end_cycles = cycles(end);
+  if (begin && (begin.ns < begin_ns || (begin.ns == begin_ns && begin.cycles < begin_cycles)))
+    begin_ns = begin.ns, begin_cycles = begin.cycles;
+  if (end && (end.ns > end_ns || (end.ns == end_ns && end.cycles > end_cycles)))
+    end_ns = end.ns, end_cycles = end.cycles;
 }
 
 uint32_t Programs::Kernel::bound_ns(collect::HostTime seen_by) const {

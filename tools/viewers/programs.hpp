@@ -7,13 +7,11 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "tools/pipeline/duration_bound.hpp"
-#include "tools/pipeline/format.hpp"
+#include "tools/viewers/zones/launch_ends.hpp"
 
 namespace ttc::tools {
 
@@ -55,15 +53,8 @@ class Programs {
     uint64_t flow = 0;  // 0: the core is in the program already
     uint32_t flow_marker = ~uint32_t{0};
   };
-  // One frame of a lane; `ns`: by marker, a span, or what computes the time of one marker. `of_clock`: these are the host times, which the
-  // frame has.
-  template <class Ns>
-  Launch take(const FrameEvents& frame, uint32_t lane, const Ns& ns, bool of_clock) {
-    if (frame.host_id == 0) return {lane};
-    const FrameZones zones = frame.zones();
-    if (zones.firmware.begin == FrameZones::kNone && zones.firmware.end == FrameZones::kNone) return {lane};
-    return take(frame, lane, LaunchTimes(zones, frame.markers.size(), ns), of_clock);
-  }
+  // One frame of a lane, of which only what it is of and its clock are read. `of_clock`: the times in ns are the host times, which `ends` has.
+  Launch take(const FrameEvents& frame, uint32_t lane, const LaunchEnds& ends, bool of_clock);
 
   // Takes away what is settled and has ended before `until_ns`, and the older half where there are too many, by
   // begin. ~0: all there are.
@@ -72,27 +63,7 @@ class Programs {
   std::vector<Program> ended(uint64_t until_ns);
 
  private:
-  // One end of a zone: its marker, kNone: it has none, and its time.
-  struct End {
-    uint32_t marker = FrameZones::kNone;
-    uint64_t ns = 0;
-    explicit operator bool() const { return marker != FrameZones::kNone; }
-  };
-  // The ends of a launch's zones. Where one of the firmware zone is not in the frame, its first or last marker stands for it.
-  struct LaunchTimes {
-    End begin, end, kernel_begin, kernel_end;
-    bool begins, ends;
-    template <class Ns>
-    LaunchTimes(const FrameZones& zones, size_t markers, const Ns& ns)
-        : begins(zones.firmware.begin != FrameZones::kNone), ends(zones.firmware.end != FrameZones::kNone) {
-      begin.marker = begins ? zones.firmware.begin : 0;
-      end.marker = ends ? zones.firmware.end : static_cast<uint32_t>(markers - 1);
-      kernel_begin.marker = zones.kernel.begin, kernel_end.marker = zones.kernel.end;
-      for (End* e : {&begin, &end, &kernel_begin, &kernel_end})
-        if (*e) e->ns = ns[e->marker];
-    }
-  };
-  Launch take(const FrameEvents& frame, uint32_t lane, const LaunchTimes& times, bool of_clock);
+  using End = LaunchEnds::End;
 
   struct Kernel {
     uint64_t begin_ns = ~uint64_t{0}, end_ns = 0;
@@ -105,8 +76,8 @@ class Programs {
   class Ends {
    public:
     // Markers whose host times are known.
-    void begin(const FrameEvents& frame, uint32_t marker);
-    void end(const FrameEvents& frame, uint32_t marker);
+    void begin(const FrameEvents& frame, const End& marker);
+    void end(const FrameEvents& frame, const End& marker);
     uint32_t bound_ns(bool one_tile) const;
     const TimedMarker& first() const { return begin_; }
     const TimedMarker& last() const { return end_; }
@@ -114,7 +85,7 @@ class Programs {
     const collect::ClockMap* one_clock() const { return one_clock_ ? clock_ : nullptr; }
 
    private:
-    void add(const FrameEvents& frame, uint32_t marker);
+    void add(const FrameEvents& frame, const End& marker);
     TimedMarker begin_, end_;
     uint64_t widest_ = 0;  // bound of any of the times: which of them is the first for sure is not known
     const collect::ClockMap* clock_ = nullptr;

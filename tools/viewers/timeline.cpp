@@ -94,11 +94,12 @@ Timeline::Lane& Timeline::lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc
 }
 
 std::unique_ptr<FrameWork> Timeline::frame_work() const {
-  return std::make_unique<PairedFrames>(writer_->shows_bounds());
+  return std::make_unique<PairedFrames>(writer_->shows_bounds(), writer_->text_maker(labels_));
 }
 
 std::span<const uint64_t> Timeline::frame_times(const Chip& chip, const FrameEvents& f) {
-  if (f.work && !chip.cycles) return static_cast<const PairedFrames*>(f.work)->ns(f.work_frame);
+  if (f.work && !chip.cycles)
+    if (const auto ns = static_cast<const PairedFrames*>(f.work)->ns(f.work_frame); !ns.empty()) return ns;
   converted_.resize(f.markers.size());
   if (chip.cycles) {
     const uint64_t mhz = std::max(chip.session.aiclk_mhz, 1u);
@@ -129,23 +130,50 @@ void Timeline::frame(const FrameEvents& f) {
   Chip& chip = chip_of(f.chip);
   if (!chip.clock_reported) report_clock(f.chip, chip, f.host_times.empty() || f.host_times.front().at == 0);
   ns_ = frame_times(chip, f);
-  note_epoch(chip, f);
+  note_epoch(chip, f, ns_.front());
   Lane& lane = lane_of(chip, f.core_x, f.core_y, f.risc, f.core_kind, f.mode);
-  chip.first_ns = std::min(chip.first_ns, ns_.front());
-  chip.last_ns = std::max(chip.last_ns, ns_.back());
+  came(chip, ns_.front(), ns_.back());
   const bool late = ns_.front() < lane.last_ns;
   late_frames_ += late;
   TimelineFrame frame{f, ns_, {}, labels_.lane(f), lane.last_ns, late, texts_.of(f)};
   pair(chip, lane, frame);
-  const Programs::Launch launch =
-      chip.open_programs.take(f, lane.is.number, ns_, !chip.cycles && !f.host_times.empty());
+  const Programs::Launch launch = chip.open_programs.take(f, lane.is.number, LaunchEnds::of(f, ns_),
+                                                          !chip.cycles && !f.host_times.empty());
   frame.flow = launch.flow ? chip.first_flow + launch.flow : 0;
   frame.flow_marker = launch.flow_marker;
   find_addressed(chip, frame);
   writer_->frame(lane.is, frame);
   report_hardware(chip, lane, frame);
-  lane.last_ns = std::max(lane.last_ns, ns_.back());
-  count_launch(chip, lane, f);
+  const markers::Marker& first = f.markers.front();
+  went(chip, lane, ns_.front(), ns_.back(),
+       f.main_zone != 0 && first.id == f.main_zone && first.type == markers::MarkerType::zone_start);
+}
+
+bool Timeline::frame_alone(const FrameEvents& f) {
+  auto& work = *static_cast<PairedFrames*>(f.work);
+  const PairedFrames::Written* const written = work.written(f.work_frame);
+  Chip& chip = chip_of(f.chip);
+  if (!written || !chip.clock_reported || chip.cycles) return false;
+  Lane& lane = lane_of(chip, f.core_x, f.core_y, f.risc, f.core_kind, f.mode);
+  if (lane.zones.open() || written->first_ns < lane.last_ns ||
+      !writer_->is_right(*work.text(), written->text))
+    return false;
+  note_epoch(chip, f, written->first_ns);
+  came(chip, written->first_ns, written->last_ns);
+  const Programs::Launch launch = chip.open_programs.take(f, lane.is.number, written->launch, true);
+  writer_->frame_text(*work.text(), written->text, f, launch.flow ? chip.first_flow + launch.flow : 0);
+  went(chip, lane, written->first_ns, written->last_ns, written->begins_launch);
+  return true;
+}
+
+void Timeline::came(Chip& chip, uint64_t first_ns, uint64_t last_ns) {
+  chip.first_ns = std::min(chip.first_ns, first_ns);
+  chip.last_ns = std::max(chip.last_ns, last_ns);
+}
+
+void Timeline::went(Chip& chip, Lane& lane, uint64_t first_ns, uint64_t last_ns, bool begins_launch) {
+  lane.last_ns = std::max(lane.last_ns, last_ns);
+  if (begins_launch) count_launch(chip, lane, first_ns);
   if (chip.last_ns > chip.settled_ns + kSettleEveryNs) report_settled(chip);
 }
 
@@ -278,11 +306,11 @@ void Timeline::counter_value(Chip& chip, ChipCounter which, uint64_t ns, double 
   writer_->value(*counter, ns, value);
 }
 
-void Timeline::note_epoch(Chip& chip, const FrameEvents& f) {
+void Timeline::note_epoch(Chip& chip, const FrameEvents& f, uint64_t ns) {
   const auto [it, fresh] = chip.epochs.try_emplace({f.core_x, f.core_y}, f.epoch);
   if (fresh || it->second == f.epoch) return;
   it->second = f.epoch;
-  writer_->note(f.chip, ns_.front(),
+  writer_->note(f.chip, ns,
                 "epoch " + std::to_string(f.epoch) + ": the host has reset the profiler of " +
                     core_name(f.core_x, f.core_y));
 }
@@ -301,11 +329,9 @@ void Timeline::note_bound(Chip& chip, const collect::ClockSegment& s) {
                     " bound, reference tile)");
 }
 
-void Timeline::count_launch(Chip& chip, Lane& lane, const FrameEvents& f) {
-  const markers::Marker& first = f.markers.front();
-  if (f.main_zone == 0 || first.id != f.main_zone || first.type != markers::MarkerType::zone_start) return;
+void Timeline::count_launch(Chip& chip, Lane& lane, uint64_t ns) {
   ++lane.launches;
-  const uint64_t window = ns_.front() / kWindowNs;
+  const uint64_t window = ns / kWindowNs;
   if (window < chip.reported_windows) return;
   uint64_t& most = chip.programs[window];
   most = std::max(most, lane.launches);

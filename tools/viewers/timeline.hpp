@@ -16,6 +16,7 @@
 #include "tools/viewers/host/host_tracks.hpp"
 #include "tools/viewers/host/rows.hpp"
 #include "tools/viewers/programs.hpp"
+#include "tools/viewers/zones/frame_text_maker.hpp"
 #include "tools/viewers/zones/zone_bounds.hpp"
 #include "tools/viewers/zones/zone_labels.hpp"
 #include "tools/viewers/zones/zone_steps.hpp"
@@ -61,8 +62,9 @@ inline bool has_payload(markers::MarkerType type) {
 // The data of a frame's marker beyond its label. Markers must be requested in rising order.
 class MarkerExtras {
  public:
-  explicit MarkerExtras(const TimelineFrame& f)
-      : semantic_(f.events.semantics.begin()), semantics_end_(f.events.semantics.end()), texts_(f.texts) {}
+  explicit MarkerExtras(const TimelineFrame& f) : MarkerExtras(f.events, f.texts) {}
+  MarkerExtras(const FrameEvents& frame, std::span<const EventText> texts)
+      : semantic_(frame.semantics.begin()), semantics_end_(frame.semantics.end()), texts_(texts) {}
   const HostSemantics* semantics(uint32_t marker) {
     while (semantic_ != semantics_end_ && semantic_->marker < marker) ++semantic_;
     return semantic_ != semantics_end_ && semantic_->marker == marker ? &*semantic_ : nullptr;
@@ -126,6 +128,11 @@ class TimelineWriter : public HostWriter {
   virtual void counter(const TimelineCounter& counter) = 0;
 
   virtual void frame(const TimelineLane& lane, const TimelineFrame& frame) = 0;
+  // For each of several threads. `labels` are those of the frames, and outlive it. Null: it makes no text on other threads.
+  virtual std::unique_ptr<FrameTextMaker> text_maker(const ZoneLabels&) { return nullptr; }
+  // Whether a text of one of these is right at this place, and puts it there. `flow`: as in TimelineFrame; 0: none. `number`: among those that it made.
+  virtual bool is_right(const FrameTextMaker&, uint32_t) const { return false; }
+  virtual void frame_text(FrameTextMaker&, uint32_t, const FrameEvents&, uint64_t) {}
   virtual void span(const TimelineRow& row, const TimelineSpan& span) = 0;
   virtual void value(const TimelineCounter& counter, uint64_t ns, double value) = 0;
   // Notes at the place where they happened: epochs, the quality of the clock model.
@@ -145,6 +152,7 @@ class Timeline : public Format {
   std::unique_ptr<FrameWork> frame_work() const override;
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
+  bool frame_alone(const FrameEvents& frame) override;
   void loss(const shm::LossRecord& record) override;
   void names_changed() override { labels_.names_changed(); }
   void clock(uint32_t chip, const collect::ClockMap& map) override;
@@ -232,7 +240,9 @@ class Timeline : public Format {
   void report_clock(uint32_t number, Chip& chip, bool cycles);
   void counter_value(Chip& chip, ChipCounter which, uint64_t ns, double value);
   void report_hardware(Chip& chip, Lane& lane, const TimelineFrame& frame);
-  void count_launch(Chip& chip, Lane& lane, const FrameEvents& frame);
+  static void came(Chip& chip, uint64_t first_ns, uint64_t last_ns);
+  void went(Chip& chip, Lane& lane, uint64_t first_ns, uint64_t last_ns, bool begins_launch);
+  void count_launch(Chip& chip, Lane& lane, uint64_t ns);
   void report_programs_per_s(Chip& chip, uint64_t last);
   void report_settled(Chip& chip);
   void find_addressed(Chip& chip, const TimelineFrame& frame);
@@ -240,7 +250,7 @@ class Timeline : public Format {
   void report_program(Chip& chip, const Program& program);
   void report_records(Chip& chip);
   void report_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span);
-  void note_epoch(Chip& chip, const FrameEvents& frame);
+  void note_epoch(Chip& chip, const FrameEvents& frame, uint64_t ns);
   void note_bound(Chip& chip, const collect::ClockSegment& segment);
   // Reports losses that ended before `until_ns`; ~0 includes open ones.
   void report_losses(Chip& chip, uint64_t until_ns);

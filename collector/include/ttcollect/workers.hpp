@@ -33,7 +33,7 @@ class Workers {
     Job& operator=(const Job&) = delete;
     virtual ~Job() = default;
 
-    // The thread that did it last. Behind wait().
+    // The thread that did it last: behind wait(), and in run() the one that does it.
     unsigned done_by() const { return done_by_; }
 
    private:

@@ -61,7 +61,8 @@ void TimeSums::frame(const FrameEvents& f) {
   ns_.resize(f.markers.size());
   for (size_t i = 0; i < ns_.size(); ++i) ns_[i] = f.markers[i].time_cycles * 1000 / mhz;
   latest_ns_ = std::max(latest_ns_, ns_.back());
-  open_programs_[f.chip].take(f, uint32_t{f.core_x} << 16 | uint32_t{f.core_y} << 8 | f.risc, ns_, false);
+  open_programs_[f.chip].take(f, uint32_t{f.core_x} << 16 | uint32_t{f.core_y} << 8 | f.risc,
+                              LaunchEnds::of(f, ns_), false);
   for (const markers::Marker& m : f.markers) {
     const uint64_t key = uint64_t{f.chip} << 40 | uint64_t{f.core_x} << 32 | uint64_t{f.core_y} << 24 |
                          uint64_t{f.risc} << 16 | m.id;

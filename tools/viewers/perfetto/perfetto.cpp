@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tools/viewers/perfetto/perfetto_fields.hpp"
+#include "tools/viewers/perfetto/perfetto_texts.hpp"
 
 namespace ttc::tools {
 
@@ -67,7 +68,7 @@ Perfetto::Perfetto(Output& out, const FormatOptions& options)
       texts_(out, [this](const auto& frame, const auto& step, const StepExtra* extra, Output& to) {
         const Sequence& s = step.aside ? frame.of->aside : frame.of->main;
         if (step.kind == ZoneStep::Kind::end)
-          put_end(to, s, step.ns, step.flaw, step.cycles, step.bound_ns);
+          put_end(to, s, step.ns, step.flaw, arguments_ ? step.cycles : 0, step.bound_ns);
         else
           put_event(to, s, frame, step, extra);
       }) {}
@@ -130,7 +131,7 @@ void Perfetto::lane(const TimelineLane& is) {
   Chip& chip = chips_[is.chip];
   uint64_t& core = chip.cores[{is.core_x, is.core_y}];
   if (!core) core = declare(chip.track, is.core(), kCoreRank + is.core_y * 256u + is.core_x);
-  lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
+  while (lanes_.size() <= is.number) lanes_.emplace_back();
   lanes_[is.number].track = declare(core, is.processor, is.risc * kLaneRanks);
 }
 
@@ -197,18 +198,50 @@ void Perfetto::begin_lane(const TimelineLane& is, bool aside, uint64_t ns) {
     track = declare(chip.cores.at({is.core_x, is.core_y}), is.processor + " (overlapping)",
                     is.risc * kLaneRanks + 1);
   begin_sequence(aside ? lane.aside : lane.main, chip, track, ns);
+  if (aside) return lane.aside_begun.store(true, std::memory_order_release);
+  const std::lock_guard lock(lane_mutex_);
+  begun_lanes_[lane_key(is.chip, is.core_x, is.core_y, is.risc)] = &lane;
 }
 
-// A name that is new to this sequence.
-void Perfetto::put_name(Sequence& s, uint32_t number, const std::string& name, const std::string& file,
-                        uint32_t line) {
-  if (s.names.size() <= number) s.names.resize(number + 1);
-  s.names[number] = true;
+const Perfetto::Lane* Perfetto::begun_lane(const FrameEvents& f) const {
+  const std::lock_guard lock(lane_mutex_);
+  const auto lane = begun_lanes_.find(lane_key(f.chip, f.core_x, f.core_y, f.risc));
+  return lane == begun_lanes_.end() ? nullptr : lane->second;
+}
+
+std::unique_ptr<FrameTextMaker> Perfetto::text_maker(const ZoneLabels& labels) {
+  return texts_.on_threads() ? std::make_unique<FramesText>(*this, labels) : nullptr;
+}
+bool Perfetto::is_right(const FrameTextMaker& text, uint32_t number) const {
+  return static_cast<const FramesText&>(text).is_right(number);
+}
+void Perfetto::frame_text(FrameTextMaker& text, uint32_t number, const FrameEvents& f, uint64_t flow) {
+  static_cast<FramesText&>(text).put(number, f, flow);
+}
+
+// The packet of a name that is new to the sequence.
+void Perfetto::put_name(Output& to, const Sequence& s, uint32_t number, const std::string& name,
+                        const std::string& file, uint32_t line) {
   const uint64_t iid = number + 1;
-  ProtoMessage data;
-  data.message(2, ProtoMessage().number(1, iid).text(2, name));
-  if (!file.empty()) data.message(4, ProtoMessage().number(1, iid).text(2, file).number(4, line));
-  packet(ProtoMessage().number(trace_packet::sequence_id, s.id).message(trace_packet::interned_data, data));
+  char* const start = to.room(kLongestHead + kLongestEvent + name.size() + file.size());
+  *start = 0x0a;
+  std::memcpy(start + 2, s.head, s.head_bytes);
+  char* at = put_tag(start + 2 + s.head_bytes, trace_packet::interned_data, 2);
+  char* const data = at++;
+  const auto begin = [&](unsigned field) {
+    at = put_tag(at, field, 2);
+    char* const length_at = at++;
+    at = put_number(at, 1, iid);
+    return length_at;
+  };
+  char* const event_name = begin(2);
+  at = close(event_name, put_text(at, 2, name));
+  if (!file.empty()) {
+    char* const location = begin(4);
+    at = close(location, put_number(put_text(at, 2, file), 4, line));
+  }
+  at = close(start + 1, close(data, at));
+  to.advance(static_cast<size_t>(at - start));
 }
 
 char* Perfetto::put_head(char* at, const Sequence& s, uint64_t ns) {
@@ -223,7 +256,7 @@ char* Perfetto::put_head(char* at, const Sequence& s, uint64_t ns) {
 }
 
 void Perfetto::put_end(Output& to, const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycles,
-                       uint32_t bound_ns) const {
+                       uint32_t bound_ns) {
   char* const start = to.room(kLongestHead + kLongestEvent);
   *start = 0x0a;
   char* at = put_head(start + 2, s, ns);
@@ -231,7 +264,7 @@ void Perfetto::put_end(Output& to, const Sequence& s, uint64_t ns, Flaw flaw, ui
   char* const event = at++;
   at = put_number(at, track_event::type, track_event::slice_end);
   if (flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(flaw));
-  if (arguments_ && cycles) at = put_annotation(at, Argument::cycles, cycles);
+  if (cycles) at = put_annotation(at, Argument::cycles, cycles);
   if (bound_ns != kNoDurationBound) at = put_annotation(at, Argument::duration_bound, bound_ns);
   at = close(start + 1, close(event, at));
   to.advance(static_cast<size_t>(at - start));
@@ -307,7 +340,7 @@ void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
     kept.label = label;
     kept.flow = step.kind == ZoneStep::Kind::begin && step.marker == f.flow_marker;
     if (may_have_extras || has_payload(m->type))
-      if (auto extra = extra_of(f, step, extras)) texts_.add_extra(kept, std::move(*extra));
+      if (auto extra = extra_of(f.events, step, extras)) texts_.add_extra(kept, std::move(*extra));
   }
   texts_.end();
 }

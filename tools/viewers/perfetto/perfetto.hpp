@@ -15,11 +15,18 @@
 //   colours     the format has none: viewers choose by name
 //
 // Only whole packets are written at a time: a file is valid wherever it is cut between two of them, and a cut
-// packet is the only one lost. Memory: a bit for each name and RISC.
+// packet is the only one lost. Memory: a bit for each name and RISC, and a kilobyte for each RISC.
 #pragma once
+#include <atomic>
 #include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
 
 #include "tools/viewers/frame_texts.hpp"
+#include "tools/viewers/perfetto/interned_names.hpp"
 #include "tools/viewers/perfetto/protobuf.hpp"
 #include "tools/viewers/timeline.hpp"
 
@@ -50,8 +57,12 @@ class Perfetto : public TimelineWriter {
   void settle() override { texts_.settle(); }
   void end() override { texts_.settle(); }
   bool shows_bounds() const override { return arguments_; }
+  std::unique_ptr<FrameTextMaker> text_maker(const ZoneLabels& labels) override;
+  bool is_right(const FrameTextMaker& text, uint32_t number) const override;
+  void frame_text(FrameTextMaker& text, uint32_t number, const FrameEvents& frame, uint64_t flow) override;
 
  private:
+  class FramesText;
   static constexpr uint64_t kMostChips = 256;  // a chip is a process of its number and 1
 
   // A packet sequence and its track.
@@ -60,7 +71,7 @@ class Perfetto : public TimelineWriter {
     uint64_t base_ns = 0;  // what clock 64 counts from
     char head[8];          // the fields every packet of it has
     size_t head_bytes = 0;
-    std::vector<bool> names;  // interned in it
+    std::unique_ptr<InternedNames> names = std::make_unique<InternedNames>();
   };
   struct Chip {
     uint64_t track = 0;
@@ -71,6 +82,7 @@ class Perfetto : public TimelineWriter {
   struct Lane {
     uint64_t track = 0;
     Sequence main, aside;
+    std::atomic<bool> aside_begun = false;  // for other threads
   };
   struct Row {  // or a thread of the host side
     uint64_t track = 0;
@@ -90,14 +102,21 @@ class Perfetto : public TimelineWriter {
   // `number`: of a label in this sequence.
   void intern(Sequence& sequence, uint32_t number, const std::string& name, const std::string& file,
               uint32_t line) {
-    if (sequence.names.size() <= number || !sequence.names[number])
-      put_name(sequence, number, name, file, line);
+    if (sequence.names->has(number)) return;
+    sequence.names->add(number);
+    put_name(out(), sequence, number, name, file, line);
   }
-  void put_name(Sequence& sequence, uint32_t number, const std::string& name, const std::string& file,
-                uint32_t line);
+  static void put_name(Output& to, const Sequence& sequence, uint32_t number, const std::string& name,
+                       const std::string& file, uint32_t line);
+  static uint64_t lane_key(uint32_t chip, uint8_t x, uint8_t y, uint8_t risc) {
+    return uint64_t{chip} << 24 | uint64_t{x} << 16 | uint64_t{y} << 8 | risc;
+  }
+  // Any thread. Null: there is no such lane, or it has not begun.
+  const Lane* begun_lane(const FrameEvents& frame) const;
   static char* put_head(char* at, const Sequence& sequence, uint64_t ns);
-  void put_end(Output& to, const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles,
-               uint32_t bound_ns) const;
+  // `cycles`: 0: not to be shown.
+  static void put_end(Output& to, const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles,
+                      uint32_t bound_ns);
   void put_event(Output& to, const Sequence& sequence, const Texts::Frame& frame, const Texts::Step& step,
                  const StepExtra* extra) const;
   uint64_t declare(uint64_t parent, const std::string& name, uint32_t rank,
@@ -110,9 +129,11 @@ class Perfetto : public TimelineWriter {
 
   bool arguments_;
   std::map<uint32_t, Chip> chips_;
-  std::deque<Lane> lanes_;          // by number; they stay where they are
-  std::vector<Row> rows_;           // by number
-  std::vector<uint64_t> counters_;  // tracks, by number
+  std::deque<Lane> lanes_;  // by number; they stay where they are
+  mutable std::mutex lane_mutex_;
+  std::unordered_map<uint64_t, const Lane*> begun_lanes_;  // by lane_key()
+  std::vector<Row> rows_;                                  // by number
+  std::vector<uint64_t> counters_;                         // tracks, by number
   HostPids pids_{kMostChips};
   std::vector<Process> processes_;  // by number, as all below
   std::vector<Row> threads_, host_rows_;

@@ -46,13 +46,20 @@ ZoneLabels::Lane& ZoneLabels::lane(const FrameEvents& f) {
   const Of of{&f.names, f.core_kind, f.risc, f.mode};
   if (!last_lane_ || !(of == last_of_)) {
     last_of_ = of;
-    last_lane_ = &find_lane(f);
+    last_lane_ = &add_lane(f);
   }
   return *last_lane_;
 }
 
-ZoneLabels::Lane& ZoneLabels::find_lane(const FrameEvents& f) {
+const ZoneLabels::Lane* ZoneLabels::find_lane(const FrameEvents& f) const {
+  const std::lock_guard lock(lanes_mutex_);
+  const auto lane = lanes_.find({&f.names, markers::risc_name(f.core_kind, f.risc, f.mode)});
+  return lane == lanes_.end() ? nullptr : &lane->second;
+}
+
+ZoneLabels::Lane& ZoneLabels::add_lane(const FrameEvents& f) {
   const std::string_view processor = markers::risc_name(f.core_kind, f.risc, f.mode);
+  const std::lock_guard lock(lanes_mutex_);
   Lane& lane = lanes_[{&f.names, processor}];
   if (!lane.labels_) {
     lane.labels_ = this;
@@ -67,6 +74,20 @@ void ZoneLabels::names_changed() {
     for (auto& known : lane.known_) known.clear();
     lane.recent_ = {};
   }
+}
+
+void ZoneLabels::Lane::Known::add(uint16_t id, const ZoneLabel& label) {
+  if (!own_) {
+    own_ = std::make_unique<Place[]>(0x10000);
+    places_.store(own_.get(), std::memory_order_release);
+  }
+  own_[id].store(&label, std::memory_order_release);
+  ids_.push_back(id);
+}
+
+void ZoneLabels::Lane::Known::clear() {
+  for (const uint16_t id : ids_) own_[id].store(nullptr, std::memory_order_relaxed);
+  ids_.clear();
 }
 
 const ZoneLabel& ZoneLabels::Lane::look_up(const markers::Marker& m, Table table) {
@@ -88,8 +109,7 @@ const ZoneLabel& ZoneLabels::Lane::look_up(const markers::Marker& m, Table table
   label.kind = kind_of(m, label.name);
   label.rgb = colour_by_kind(label.kind, processor_);
   const ZoneLabel& interned = labels_->intern(std::move(label));
-  known_[table].resize(0x10000);
-  known_[table][m.id] = &interned;
+  known_[table].add(m.id, interned);
   return interned;
 }
 

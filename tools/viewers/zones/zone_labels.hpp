@@ -1,11 +1,16 @@
 // The labels of markers in viewers: name, source, kind and colour, each distinct one numbered once.
 //
 // Names that hold the number of a launch (dispatch zones) are not labels: there would be no end of them.
+//
+// One thread numbers labels. Any other may look for those that are numbered (find_lane(), Lane::known()) while names do not change.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -45,9 +50,13 @@ class ZoneLabels {
       const uint32_t key = uint32_t{marker.id} << 2 | table;
       Recent& recent = recent_[(marker.id ^ marker.id >> 7) % kRecent];
       if (recent.key == key) return *recent.label;
-      const auto& known = known_[table];
-      recent = {key, !known.empty() && known[marker.id] ? known[marker.id] : &look_up(marker, table)};
+      const ZoneLabel* const label = known_[table].of(marker.id);
+      recent = {key, label ? label : &look_up(marker, table)};
       return *recent.label;
+    }
+    // Any thread. Null: it is not numbered yet.
+    const ZoneLabel* known(const markers::Marker& marker) const {
+      return known_[table_of(marker)].of(marker.id);
     }
     uint32_t number_of(const markers::Marker& marker) { return of(marker).number; }
 
@@ -65,24 +74,43 @@ class ZoneLabels {
       const ZoneLabel* label = nullptr;
     };
     static constexpr size_t kRecent = 128;
+    // Labels by id: written by one thread.
+    class Known {
+     public:
+      const ZoneLabel* of(uint16_t id) const {
+        const Place* const places = places_.load(std::memory_order_acquire);
+        return places ? places[id].load(std::memory_order_acquire) : nullptr;
+      }
+      void add(uint16_t id, const ZoneLabel& label);
+      void clear();
+
+     private:
+      using Place = std::atomic<const ZoneLabel*>;
+      std::atomic<const Place*> places_ = nullptr;
+      std::unique_ptr<Place[]> own_;
+      std::vector<uint16_t> ids_;  // those that have one
+    };
 
     ZoneLabels* labels_ = nullptr;
     const markers::ZoneNames* names_ = nullptr;
     std::string_view processor_;
-    std::vector<const ZoneLabel*> known_[kTables];  // by id
+    Known known_[kTables];
     std::array<Recent, kRecent> recent_;
   };
 
   Lane& lane(const FrameEvents& frame);
+  // Any thread. Null: lane() has not been called for such a frame yet.
+  const Lane* find_lane(const FrameEvents& frame) const;
   void names_changed();
   const std::deque<ZoneLabel>& all() const { return labels_; }  // by number
 
  private:
   const ZoneLabel& intern(ZoneLabel label);
-  Lane& find_lane(const FrameEvents& frame);
+  Lane& add_lane(const FrameEvents& frame);
 
   std::deque<ZoneLabel> labels_;
   std::map<std::tuple<std::string, std::string, uint32_t, uint16_t, ZoneKind, uint32_t>, uint32_t> numbers_;
+  mutable std::mutex lanes_mutex_;
   std::map<std::pair<const markers::ZoneNames*, std::string_view>, Lane> lanes_;  // by processor
   // The lane that was requested last: frames of a processor come in a row.
   struct Of {

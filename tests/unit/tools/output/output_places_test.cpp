@@ -54,6 +54,52 @@ TEST(OutputPlaces, RowsAreWhereTheyWerePlacedWhoeverWritesThem) {
   std::filesystem::remove(path);
 }
 
+// More pieces than one call of the kernel takes, and other rows between some of them.
+TEST(OutputPlaces, ManySmallPiecesAreWrittenWhole) {
+  const std::string path = file_of_this_test();
+  std::string expected;
+  {
+    jobs::Workers workers(2);
+    Output out(path, false, false, &workers);
+    std::deque<std::string> texts;
+    Output::Rows rows(out);
+    for (size_t i = 0; i < 3000; ++i) {
+      texts.push_back(std::to_string(i) + std::string(i % 40, '.'));
+      expected += texts.back();
+      out.place(rows, texts.back());
+      if (i % 700 == 0) out.append("between\n"), expected += "between\n";
+    }
+    out.write(rows, 1);
+    workers.wait(rows);
+    out.commit();
+  }
+  EXPECT_EQ(bytes_of(path), expected);
+  std::filesystem::remove(path);
+}
+
+// The kernel takes no more bytes of them than the limit: what it took of a piece is not written again, and the failure is reported.
+TEST(OutputPlaces, PiecesThatAreCutByALimitFail) {
+  const std::string path = file_of_this_test();
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, SIG_IGN);
+  {
+    jobs::Workers workers(2);
+    Output out(path, false, false, &workers);
+    const std::string text(300, 'x');
+    Output::Rows rows(out);
+    for (int i = 0; i < 10; ++i) out.place(rows, text);
+    const rlimit limited{1000, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limited);
+    out.write(rows, 1);
+    while (!workers.done(rows)) std::this_thread::yield();
+    EXPECT_THROW(out.commit(), OutputError);
+    setrlimit(RLIMIT_FSIZE, &before);
+  }
+  signal(SIGXFSZ, SIG_DFL);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 // No one waits for the rows here: commit() reports what failed.
 TEST(OutputPlaces, AFileWithoutSomeOfItsRowsDoesNotAppear) {
   const std::string path = file_of_this_test();

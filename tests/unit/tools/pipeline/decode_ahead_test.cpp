@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "firmware_markers/perf_counter.hpp"
 #include "tests/support/launch_chunks.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "ttcollect/clock_segment.hpp"
@@ -35,8 +36,11 @@ std::string alone(const FrameEvents& f) {
   return line;
 }
 struct NotedFrames : FrameWork {
-  void begin() override { noted.clear(); }
-  void frame(const FrameEvents& f) override { noted.push_back(alone(f)); }
+  void begin(unsigned) override { noted.clear(); }
+  bool frame(const FrameEvents& f) override {
+    noted.push_back(alone(f));
+    return false;
+  }
   std::vector<std::string> noted;
 };
 
@@ -94,6 +98,38 @@ class WrittenCalls : public Format {
 constexpr uint64_t kLaunchCycles = 1000;
 constexpr size_t kBatchWords = 4096;
 
+// Every frame as a line.
+class AloneCalls : public Format {
+ public:
+  static bool can_be_alone(uint32_t host_id) { return host_id % 41 != 7; }
+  static std::string body_of(const FrameEvents& f) {
+    std::string body = alone(f);
+    for (const Marker& m : f.markers)
+      if (m.type == MarkerType::ts_data || m.type == MarkerType::ts_data_16b)
+        body += " payload " + std::to_string(f.payload(m));
+    for (const HostSemantics& s : f.semantics)
+      body += " means " + std::to_string(s.marker) + " " + s.name + s.meta;
+    return body;
+  }
+  std::unique_ptr<FrameWork> frame_work() const override;
+  bool frame_alone(const FrameEvents& f) override;
+  void begin(const Session&) override {}
+  void frame(const FrameEvents& f) override { put(f, body_of(f)); }
+  void loss(const shm::LossRecord& r) override { text += "loss " + std::to_string(r.id) + "\n"; }
+  void names_changed() override { text += "names\n"; }
+  void end() override {}
+
+  std::string text;
+  size_t taken_alone = 0;
+
+ private:
+  void put(const FrameEvents& f, const std::string& body) {
+    text += std::to_string(f.chip) + " " + std::to_string(f.host_id) + " " + std::to_string(f.trace_counter) +
+            " " + std::to_string(f.epoch) + " " + std::to_string(f.host_clock_minus_raw_ns) + ": " + body +
+            "\n";
+  }
+};
+
 // A core's launches from `launch` on. Firmware that keeps words in L1 has those at its begin a second time.
 WordChunk words_of_core(uint8_t core, uint32_t launch, uint32_t launches, device::Mode mode,
                         uint16_t firmware_id = 100) {
@@ -148,6 +184,58 @@ std::vector<WordChunk> random_chunks(uint64_t seed) {
   return all;
 }
 
+constexpr const char* kDispatchZone = "CQ-DISPATCH,dispatch.cpp,7,KERNEL_PROFILER";
+
+// Launches of a core: mostly plain, some with a counter or 16 bytes of data in the kernel's zone. Core 1 runs dispatch kernels at times, whose zone is
+// open at the end of some.
+WordChunk words_with_meaning(uint8_t core, uint32_t launch, uint32_t launches, std::mt19937_64& dice) {
+  const device::Format& format = markers::layout_by_generation(test::kLaunchGeneration)->format;
+  test::Words words;
+  for (uint32_t i = 0; i < launches; ++i) {
+    const uint64_t t = kLaunchCycles * (launch + i);
+    const bool dispatch = core == 1 && dice() % 8 == 0;
+    const bool open = dispatch && dice() % 3 == 0;
+    const uint32_t kernel = dispatch ? markers::hash16(kDispatchZone) : 101 + i % 3;
+    const test::Words frame = test::frame_words(format.identity(0, core, 0), launch + i, {100, t, t + 900},
+                                                {kernel, t + 100, open ? test::Time() : t + 800});
+    words.insert(words.end(), frame.begin(), frame.end());
+    const uint64_t data = dice() % 6;
+    if (data > 1) continue;
+    test::put_marker(words, data ? device::kTsData16B : device::kTsData, data ? 55 : markers::kPerfCounterId,
+                     t + 500);
+    for (unsigned word = 0; word < (data ? 4u : 2u); ++word)
+      words.push_back(static_cast<uint32_t>(dice() % 1000));
+  }
+  return test::lane_chunk(core, 0, words, device::Mode::normal,
+                          kLaunchCycles * (launch + launches) + 2'000'000'000);
+}
+
+std::vector<WordChunk> chunks_with_meaning(uint64_t seed) {
+  std::mt19937_64 dice(seed);
+  std::vector<WordChunk> all{
+      test::chunk_of(ChunkKind::session,
+                     R"({"device":"emu:0","chip":3,"arch":"wormhole_b0","aiclk_mhz":1000})"),
+      test::chunk_of(ChunkKind::names, std::string(kDispatchZone) + "\n")};
+  uint32_t launch[4] = {1, 1, 1, 1};
+  uint64_t clocked = 1;
+  for (int i = 0; i < 300; ++i) {
+    const uint64_t kind = dice() % 40;
+    const auto core = static_cast<uint8_t>(dice() % 4);
+    if (kind == 0) {
+      all.push_back(test::other_chunk(test::OtherChunk::names, i, dice));
+    } else if (kind == 1) {
+      const uint64_t until = kLaunchCycles * (*std::max_element(launch, launch + 4) + 1);
+      if (until > clocked) all.push_back(clock_of(clocked, until));
+      clocked = std::max(clocked, until);
+    } else {
+      const auto launches = static_cast<uint32_t>(1 + dice() % 40);
+      all.push_back(words_with_meaning(core, launch[core], launches, dice));
+      launch[core] += launches;
+    }
+  }
+  return all;
+}
+
 // Two strings with the same hash.
 std::pair<std::string, std::string> names_of_one_id() {
   std::map<uint16_t, std::string> by_id;
@@ -165,7 +253,7 @@ std::string calls_of(const std::vector<WordChunk>& chunks, std::optional<HostClo
   WrittenCalls format(order);
   Pipeline pipeline(filter, false, {}, clock);
   if (workers) pipeline.decode_ahead(*workers);
-  for (WordChunk chunk : chunks) pipeline.take(chunk, format);
+  for (const WordChunk& chunk : chunks) pipeline.push(chunk, format);
   pipeline.finish(format);
   format.end();
   const markers::Anomalies a = pipeline.anomalies();
@@ -207,28 +295,57 @@ TEST(DecodeAhead, frames_mean_the_same_as_without_threads) {
   EXPECT_EQ(calls_of(chunks, std::nullopt, Order::time, &workers), plain);
 }
 
-TEST(DecodeAhead, a_chunk_that_is_taken_leaves_memory_that_was_used_before) {
-  jobs::Workers workers(2);
-  WrittenCalls format(Order::time);
-  Pipeline pipeline({}, false);
-  pipeline.decode_ahead(workers);
-  std::vector<const uint64_t*> seen;
-  WordChunk chunk;
-  size_t words = 0;
-  constexpr uint32_t kChunks = 600, kLaunches = 100;
-  for (uint32_t i = 0; i < kChunks; ++i) {
-    const WordChunk next = words_of_core(0, 1 + i * kLaunches, kLaunches, device::Mode::normal);
-    chunk.assign(next.begin(), next.end());
-    words = chunk.size();
-    seen.push_back(chunk.data());
-    pipeline.take(chunk, format);
+// A format that takes most frames without their markers: what it writes of these was made by the thread that decoded them. At times it refuses.
+struct MadeFrames : FrameWork {
+  void begin(unsigned) override { made.clear(); }
+  bool frame(const FrameEvents& f) override {
+    made.push_back(AloneCalls::body_of(f));
+    return AloneCalls::can_be_alone(f.host_id);
   }
-  pipeline.catch_up(format);
-  EXPECT_EQ(format.frames, kChunks * kLaunches);
-  std::sort(seen.begin(), seen.end());
-  const auto different = std::unique(seen.begin(), seen.end()) - seen.begin();
-  constexpr size_t kBatches = 4 * 2 + 2;
-  EXPECT_LE(static_cast<size_t>(different), kBatches * (kBatchWords / words + 1));
+  std::vector<std::string> made;
+};
+std::unique_ptr<FrameWork> AloneCalls::frame_work() const {
+  return std::make_unique<MadeFrames>();
+}
+bool AloneCalls::frame_alone(const FrameEvents& f) {
+  EXPECT_TRUE(can_be_alone(f.host_id));
+  EXPECT_TRUE(f.markers.empty() && f.host_times.empty() && f.semantics.empty());
+  if (f.host_id % 97 == 5) return false;
+  ++taken_alone;
+  put(f, static_cast<const MadeFrames*>(f.work)->made.at(f.work_frame));
+  return true;
+}
+
+std::string alone_calls(const std::vector<WordChunk>& chunks, std::optional<HostClock> clock,
+                        jobs::Workers* workers, size_t* taken_alone = nullptr) {
+  AloneCalls format;
+  Pipeline pipeline({}, false, {}, clock);
+  if (workers) pipeline.decode_ahead(*workers);
+  for (const WordChunk& chunk : chunks) pipeline.push(chunk, format);
+  pipeline.finish(format);
+  if (taken_alone) *taken_alone = format.taken_alone;
+  const markers::Anomalies a = pipeline.anomalies();
+  return format.text + "markers " + std::to_string(pipeline.markers()) + " unnamed " +
+         std::to_string(pipeline.unnamed_ids()) + " ambiguous " + std::to_string(pipeline.ambiguous_ids()) +
+         " without bound " + std::to_string(pipeline.without_bound()) + " duplicate " +
+         std::to_string(a.duplicate_markers) + " notices " + std::to_string(pipeline.notices().size());
+}
+
+TEST(DecodeAhead, frames_that_are_taken_without_their_markers_are_the_same) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    const std::vector<WordChunk> chunks = chunks_with_meaning(seed);
+    const auto clock = seed % 2 ? std::optional(HostClock::raw) : std::nullopt;
+    const std::string plain = alone_calls(chunks, clock, nullptr);
+    EXPECT_NE(plain.find("CQ-DISPATCH"), std::string::npos) << "no frame depends on another one";
+    EXPECT_NE(plain.find("data_2"), std::string::npos);
+    for (const unsigned threads : {1u, 2u, 4u}) {
+      jobs::Workers workers(threads);
+      size_t alone = 0;
+      EXPECT_EQ(alone_calls(chunks, clock, &workers, &alone) == plain, true)
+          << "seed " << seed << ", " << threads << " threads";
+      EXPECT_GT(alone, 1000u);
+    }
+  }
 }
 
 struct RefusingFormat : WrittenCalls {

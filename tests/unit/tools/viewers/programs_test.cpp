@@ -32,7 +32,7 @@ class SweptLaunches {
         0,       x,      1,     markers::CoreKind::tensix, device::Mode::normal, risc, host_id, replay,
         markers, batch_, names_};
     frame.main_zone = kFirmwareId;
-    return programs.take(frame, uint32_t{x} << 8 | risc, ns, false);
+    return programs.take(frame, uint32_t{x} << 8 | risc, LaunchEnds::of(frame, ns), false);
   }
   static Marker marker(uint16_t id, MarkerType type) { return {0, id, type, markers::kGuaranteed, 0}; }
 

@@ -57,7 +57,7 @@ TEST(PairedFrames, are_those_of_their_lane_where_no_zone_is_open) {
     uint64_t at = 1000;
     size_t used = 0, not_whole = 0;
     for (int batch = 0; batch < 20; ++batch) {
-      alone.begin();
+      alone.begin(0);
       std::vector<std::unique_ptr<ClockedFrame>> frames;
       for (uint64_t n = 1 + dice() % 10; n-- > 0;)
         frames.push_back(std::make_unique<ClockedFrame>(&map, 2, random_launch(dice, at)));
@@ -90,7 +90,7 @@ TEST(PairedFrames, without_host_times_have_steps_alone) {
   FrameEvents f = frame.events();
   f.host_times = {};
   PairedFrames alone(true);
-  alone.begin();
+  alone.begin(0);
   alone.frame(f);
   EXPECT_EQ(alone.of(0).steps.size(), 2u);
   EXPECT_TRUE(alone.of(0).whole);

@@ -117,7 +117,7 @@ TEST(ZoneBounds, follow_a_clock_model_that_changes) {
 struct SweptCores {
   void launch(const ClockedFrame& frame, bool of_clock = true) {
     const FrameEvents f = frame.events();
-    programs.take(f, uint32_t{f.core_x} << 8 | f.core_y, frame.ns(), of_clock);
+    programs.take(f, uint32_t{f.core_x} << 8 | f.core_y, LaunchEnds::of(f, frame.ns()), of_clock);
   }
   Program only() {
     const std::vector<Program> all = programs.settled(~uint64_t{0});
