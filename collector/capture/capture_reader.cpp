@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <new>
 #include <tuple>
 #include <utility>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr uint32_t kLargestChunk = 256u << 20;  // an eighth of the largest ring that --ring accepts
 constexpr uint32_t kWordsBit = 1u << static_cast<uint32_t>(shm::ChunkKind::device_words);
-constexpr size_t kBlocksAhead = 2;  // for each thread
+constexpr size_t kBlocksAhead = 1;  // for each thread
 
 // What every reader needs before the words; as from a segment, it is delivered first.
 constexpr uint32_t bit(shm::ChunkKind kind) {
@@ -58,7 +57,11 @@ class Ahead {
  public:
   using Todo = std::vector<std::pair<size_t, Take>>;
   Ahead(const CaptureFile& file, Todo todo, jobs::Workers& workers)
-      : file_(file), todo_(std::move(todo)), workers_(workers), most_(kBlocksAhead * workers.threads()) {
+      : file_(file),
+        todo_(std::move(todo)),
+        workers_(workers),
+        most_(kBlocksAhead * workers.threads()),
+        decoders_(workers.threads()) {
     submit_some();
   }
   ~Ahead() {
@@ -89,11 +92,7 @@ class Ahead {
     std::string why;
 
    private:
-    void run() override {
-      auto decoder = ahead_.decoder();
-      why = decode(ahead_.file_, number, take, *decoder, chunks);
-      ahead_.give_back(std::move(decoder));
-    }
+    void run() override { why = decode(ahead_.file_, number, take, ahead_.decoders_[done_by()], chunks); }
     Ahead& ahead_;
   };
 
@@ -107,18 +106,6 @@ class Ahead {
       workers_.submit(block);
     }
   }
-  // One for each thread that decodes a block now.
-  std::unique_ptr<BlockDecoder> decoder() {
-    const std::lock_guard lock(mutex_);
-    if (decoders_.empty()) return std::make_unique<BlockDecoder>();
-    auto one = std::move(decoders_.back());
-    decoders_.pop_back();
-    return one;
-  }
-  void give_back(std::unique_ptr<BlockDecoder> one) {
-    const std::lock_guard lock(mutex_);
-    decoders_.push_back(std::move(one));
-  }
 
   const CaptureFile& file_;
   const Todo todo_;
@@ -126,9 +113,8 @@ class Ahead {
   const size_t most_;
   std::deque<std::unique_ptr<Block>> under_way_;  // oldest first
   std::vector<std::unique_ptr<Block>> spare_;
-  size_t begun_ = 0;  // of todo_
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<BlockDecoder>> decoders_;
+  size_t begun_ = 0;                    // of todo_
+  std::vector<BlockDecoder> decoders_;  // by thread, in whose caches they stay
 };
 
 }  // namespace

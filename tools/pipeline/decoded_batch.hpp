@@ -42,7 +42,7 @@ class DecodedBatch : public jobs::Workers::Job {
     size_t first_chunk;
     // Behind the job's end.
     DecodedChunk::Ids ids;     // of all chunks whose frames were picked
-    size_t without_bound = 0;  // as below, of chunks that were not kept
+    size_t without_bound = 0;  // markers, of chunks that were not kept, as what follows
     bool has_words = false;
   };
   struct Chunk {
@@ -51,7 +51,7 @@ class DecodedBatch : public jobs::Workers::Job {
     DecodedChunk::Rules rules;
     size_t group = 0;
   };
-  // What became of a chunk. `kept`: all its frames are alone where it is null.
+  // What became of a chunk. `kept`, null: the format can take all its frames alone, which are listed instead.
   struct Result {
     DecodedChunk* kept = nullptr;
     std::span<const Alone> alone = {};

@@ -110,14 +110,16 @@ struct FormatOptions {
   bool arguments = true;     // perfetto, chrome: host id, zone hash and replay of zones
 };
 
-// What a format makes of a frame alone, without the frames before it. Of frames of consecutive chunks, on one thread after another.
+// What a format makes of a frame alone, without the frames before it. Of frames of consecutive chunks, on one thread after another. The format
+// outlives it.
 class FrameWork {
  public:
   virtual ~FrameWork() = default;
   // Nothing of earlier frames is needed any more, and clock models may have changed. `thread`: Workers::Job::done_by().
   virtual void begin(unsigned thread) = 0;
-  // The next one: its chip, markers with their times and their clock, its main zone, and when it was seen are those that the format will
-  // get. True: the format can take it without its markers (Format::frame_alone()).
+  // The next one: its chip, core and launch, its markers with their times and their clock, its main zone, and when it was seen are those that the
+  // format will get. Its semantics are there where they follow from the frame alone. True: the format can take it without its markers
+  // (Format::frame_alone()).
   virtual bool frame(const FrameEvents& frame) = 0;
 };
 
@@ -129,8 +131,8 @@ class Format {
   virtual Order order() const { return Order::time; }
   virtual void begin(const Session& session) = 0;  // once for each device, before its first frame
   virtual void frame(const FrameEvents& frame) = 0;
-  // The frame by what `frame.work` made of it alone: markers, host times and payloads are not there, semantics it has none. False: that does
-  // not do, nothing was taken, and frame() follows.
+  // The frame by what `frame.work` made of it: markers, host times, payloads and semantics are not there. False: that does not do, nothing was
+  // taken, and frame() follows.
   virtual bool frame_alone(const FrameEvents&) { return false; }
   virtual void loss(const shm::LossRecord& record) = 0;
   virtual void names_changed() = 0;                                 // of any session

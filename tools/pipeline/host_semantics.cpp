@@ -185,7 +185,7 @@ Apart HostSemanticsStage::apart(std::span<const Marker> markers) {
   return seen & kWorthAWalk ? Apart::unless_dispatch : Apart::yes;
 }
 
-// Names that are marked are noted, for notices().
+// Names of several strings are noted where they are met in order, for notices().
 Apart HostSemanticsStage::apart(const FrameEvents& frame) {
   const uint16_t seen = known_traits_in(frame.markers);
   if (seen & (kOfDispatch | kCollision) || frame.mode == device::Mode::trace_only) return Apart::no;

@@ -453,7 +453,8 @@ void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame,
   if (is_alone(frame.alone, place, events) && format.frame_alone(events)) return;
   events.markers = frame.markers;
   if (host_clock_) events.host_times = frame.times;
-  if (!place.means_nothing || !chunk.picked_all()) events.semantics = place.workload.semantics.of(events, place.header.generation);
+  if (!place.means_nothing || !chunk.picked_all())
+    events.semantics = place.workload.semantics.of(events, place.header.generation);
   format.frame(events);
 }
 

@@ -45,7 +45,7 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // From now on, for one format in all calls. The workers outlive this. Words reach the format by a later call then: catch_up() and finish()
+  // From now on, for one format in all calls. The workers and the format outlive this. Words reach the format by a later call then: catch_up() and finish()
   // leave none.
   void decode_ahead(jobs::Workers& workers) {
     workers_ = &workers;
@@ -189,7 +189,7 @@ class Pipeline {
   jobs::Workers* workers_ = nullptr;  // null: one thread
   std::vector<DecodedBatch::Scratch> scratch_;
   // Chunks that are not kept are decoded again where their frames' markers are needed all the same: after such a one, all are kept for a while.
-  static constexpr unsigned kBatchesKept = 16;
+  static constexpr unsigned kBatchesKept = 4;
   unsigned keep_batches_ = 0;
   std::unique_ptr<Ahead> filling_;            // null: none
   std::deque<std::unique_ptr<Ahead>> ahead_;  // oldest first

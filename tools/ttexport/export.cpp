@@ -116,9 +116,9 @@ class Export {
         source_(std::move(source)),
         workers_(workers),
         out_(o.output, o.follow, o.gzip, workers),
+        format_(entry_of(o).make(out_, format_options())),
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
-        format_(entry_of(o).make(out_, format_options())),
         frames_(filter_),
         feed_(pipeline_, *format_) {
     if (workers_) start_threads();
@@ -260,8 +260,8 @@ class Export {
   Output out_;
   collect::Redactor redactor_;
   std::vector<std::string> name_remarks_;  // on files with names of ops
-  Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
+  Pipeline pipeline_;  // its threads' jobs use the format
   LogFrames frames_;
   FormatFeed feed_;  // last: its threads' jobs end before all that they use
 };

@@ -184,7 +184,7 @@ std::vector<WordChunk> random_chunks(uint64_t seed) {
   return all;
 }
 
-constexpr const char* kDispatchZone = "CQ-DISPATCH,dispatch.cpp,7,KERNEL_PROFILER";
+constexpr const char* kDispatchKernel = "CQ-DISPATCH,dispatch.cpp,7,KERNEL_PROFILER";
 
 // Launches of a core: mostly plain, some with a counter or 16 bytes of data in the kernel's zone. Core 1 runs dispatch kernels at times, whose zone is
 // open at the end of some.
@@ -195,11 +195,17 @@ WordChunk words_with_meaning(uint8_t core, uint32_t launch, uint32_t launches, s
     const uint64_t t = kLaunchCycles * (launch + i);
     const bool dispatch = core == 1 && dice() % 8 == 0;
     const bool open = dispatch && dice() % 3 == 0;
-    const uint32_t kernel = dispatch ? markers::hash16(kDispatchZone) : 101 + i % 3;
-    const test::Words frame = test::frame_words(format.identity(0, core, 0), launch + i, {100, t, t + 900},
-                                                {kernel, t + 100, open ? test::Time() : t + 800});
+    const uint32_t kernel = dispatch ? markers::hash16(kDispatchKernel) : 101 + i % 3;
+    // What a dispatch kernel pushes before it ends has no zone of its own.
+    const bool goes_on = core == 1 && !dispatch && dice() % 2;
+    const test::FrameZone none{0, {}, {}};
+    const auto end = [&](uint64_t at) { return open ? test::Time() : at; };
+    const test::Words frame =
+        goes_on ? test::frame_words(format.identity(0, core, 0), launch + i, none, none)
+                : test::frame_words(format.identity(0, core, 0), launch + i, {100, t, end(t + 900)},
+                                    {kernel, t + 100, end(t + 800)});
     words.insert(words.end(), frame.begin(), frame.end());
-    const uint64_t data = dice() % 6;
+    const uint64_t data = dice() % (goes_on ? 2 : 6);
     if (data > 1) continue;
     test::put_marker(words, data ? device::kTsData16B : device::kTsData, data ? 55 : markers::kPerfCounterId,
                      t + 500);
@@ -215,7 +221,7 @@ std::vector<WordChunk> chunks_with_meaning(uint64_t seed) {
   std::vector<WordChunk> all{
       test::chunk_of(ChunkKind::session,
                      R"({"device":"emu:0","chip":3,"arch":"wormhole_b0","aiclk_mhz":1000})"),
-      test::chunk_of(ChunkKind::names, std::string(kDispatchZone) + "\n")};
+      test::chunk_of(ChunkKind::names, std::string(kDispatchKernel) + "\n")};
   uint32_t launch[4] = {1, 1, 1, 1};
   uint64_t clocked = 1;
   for (int i = 0; i < 300; ++i) {

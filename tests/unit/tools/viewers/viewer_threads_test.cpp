@@ -53,8 +53,8 @@ ViewedChunk viewer_clock() {
   return test::chunk_of(ChunkKind::clock, body.data(), body.size());
 }
 
-// A launch's own zones from `at` on. Some cross, lack an end or a start, or hold data of several kinds.
-void put_customs(test::Words& words, uint64_t at, std::mt19937_64& dice) {
+// A launch's own zones from `at` on. Some cross, lack an end or a start, or hold data of several kinds. `wild`: many cross, and names are many.
+void put_customs(test::Words& words, uint64_t at, bool wild, std::mt19937_64& dice) {
   std::vector<uint32_t> open;
   const auto put = [&](uint32_t type, uint32_t id) {
     test::put_marker(words, type, id, at += 1 + dice() % 300);
@@ -73,10 +73,10 @@ void put_customs(test::Words& words, uint64_t at, std::mt19937_64& dice) {
     } else if (what == 3 && dice() % 4 == 0) {
       put(device::kTsData, markers::kPerfCounterId), payload(2);
     } else if (open.empty() || what % 2) {
-      open.push_back(200 + static_cast<uint32_t>(dice() % 60));
+      open.push_back(200 + static_cast<uint32_t>(dice() % (wild ? 300 : 60)));
       put(device::kZoneStart, open.back());
     } else {
-      const size_t which = dice() % 12 ? open.size() - 1 : dice() % open.size();
+      const size_t which = dice() % (wild ? 2 : 12) ? open.size() - 1 : dice() % open.size();
       put(device::kZoneEnd, open[which]);
       open.erase(open.begin() + static_cast<ptrdiff_t>(which));
     }
@@ -85,7 +85,7 @@ void put_customs(test::Words& words, uint64_t at, std::mt19937_64& dice) {
     if (dice() % 30) put(device::kZoneEnd, open.back());
 }
 
-ViewedChunk viewed_words(uint8_t core, uint8_t risc, uint32_t launch, uint32_t launches,
+ViewedChunk viewed_words(uint8_t core, uint8_t risc, uint32_t launch, uint32_t launches, bool wild,
                          std::mt19937_64& dice) {
   const device::Format& format = markers::layout_by_generation(test::kLaunchGeneration)->format;
   const auto mode = core == 5 ? device::Mode::accumulate : device::Mode::normal;
@@ -99,31 +99,31 @@ ViewedChunk viewed_words(uint8_t core, uint8_t risc, uint32_t launch, uint32_t l
         {100, t, dice() % 150 ? test::Time(t + 15'000) : test::Time()},
         {dispatch ? markers::hash16(kOpenedZone) : 101u + i % 3, t + 100, open ? test::Time() : t + 14'000});
     words.insert(words.end(), frame.begin(), frame.end());
-    put_customs(words, t + 200, dice);
+    put_customs(words, t + 200, wild, dice);
   }
   return test::lane_chunk(core, risc, words, mode, 3'000'000'000 + kCyclesALaunch * (launch + launches));
 }
 
-// Lanes bring their launches in turns, a few at a time; names come all the while.
+// Lanes bring their launches in turns, a few at a time, at times late; names come all the while.
 std::vector<ViewedChunk> viewed_chunks(uint64_t seed) {
   std::mt19937_64 dice(seed);
+  const bool wild = seed % 4 == 0;
   std::vector<ViewedChunk> all{
       test::chunk_of(ChunkKind::session,
                      R"({"device":"emu:0","chip":3,"arch":"wormhole_b0","aiclk_mhz":1000})"),
       viewer_clock(), test::chunk_of(ChunkKind::names, std::string(kOpenedZone) + "\n")};
   uint32_t launch[6][3] = {};
-  for (int i = 0; i < 700; ++i) {
+  for (int i = 0; i < 400; ++i) {
     const uint64_t kind = dice() % 60;
     if (kind < 3) {
       all.push_back(test::other_chunk(static_cast<test::OtherChunk>(kind), i, dice));
       continue;
     }
     const auto core = static_cast<uint8_t>(dice() % 6), risc = static_cast<uint8_t>(dice() % 3);
-    const auto launches = static_cast<uint32_t>(1 + dice() % (seed % 2 ? 4 : 40));
+    const auto launches = static_cast<uint32_t>(1 + dice() % (seed % 2 ? 8 : 16));
     uint32_t& next = launch[core][risc];
-    // Rarely words come late.
-    const uint32_t from = dice() % 60 == 0 && next > 5 ? next - 5 : next;
-    all.push_back(viewed_words(core, risc, 1 + from, launches, dice));
+    const uint32_t from = dice() % (wild ? 4 : 60) == 0 && next > 5 ? next - 5 : next;
+    all.push_back(viewed_words(core, risc, 1 + from, launches, wild, dice));
     next = std::max(next, from + launches);
   }
   return all;
@@ -168,7 +168,7 @@ std::string view_of(const std::vector<ViewedChunk>& chunks, View view, bool gzip
   return all;
 }
 
-void expect_the_same(View view, bool gzip, bool some_alone, uint64_t seeds = 6) {
+void expect_the_same(View view, bool gzip, bool some_alone, uint64_t seeds = 4) {
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     const std::vector<ViewedChunk> chunks = viewed_chunks(seed);
     const std::string plain = view_of(chunks, view, gzip, nullptr);
@@ -179,7 +179,7 @@ void expect_the_same(View view, bool gzip, bool some_alone, uint64_t seeds = 6) 
       const std::string got = view_of(chunks, view, gzip, &workers, &alone);
       EXPECT_EQ(got == plain, true) << "seed " << seed << ", " << threads << " threads";
       if (some_alone) {
-        EXPECT_GT(alone, 300u) << "seed " << seed << ", " << threads << " threads";
+        EXPECT_GT(alone, 50u) << "seed " << seed << ", " << threads << " threads";
       }
     }
   }
