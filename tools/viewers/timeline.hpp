@@ -171,6 +171,7 @@ class Timeline : public Format {
  private:
   static constexpr size_t kMostHeld = 1 << 20;        // events of the host side that wait for a chip's clock
   static constexpr uint64_t kWindowNs = 100'000'000;  // of programs/s
+  static constexpr uint64_t kSettleEveryNs = 200'000'000;  // what is settled, and what older is than that
   struct Rows {
     RowPacker places;
     std::vector<std::unique_ptr<TimelineRow>> rows;

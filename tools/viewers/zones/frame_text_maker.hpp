@@ -1,5 +1,5 @@
 // What makes the text of whole frames for a viewer's format on the threads that decode them (PairedFrames): of a frame whose zones all end in it, and of
-// which the format already has written all that is told once, such as lanes and names. The owner of the output puts that text in its place if, when
+// which the format already has written all that is written once, such as lanes and names. The owner of the output puts that text in its place if, when
 // the frame's turn has come, it is still right.
 #pragma once
 #include <cstdint>

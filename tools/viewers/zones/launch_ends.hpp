@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include "tools/pipeline/duration_bound.hpp"
 #include "tools/pipeline/format.hpp"
+#include "tools/viewers/zones/duration_bound.hpp"
 
 namespace ttc::tools {
 

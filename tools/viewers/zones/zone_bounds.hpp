@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "tools/pipeline/duration_bound.hpp"
+#include "tools/viewers/zones/duration_bound.hpp"
 #include "tools/viewers/zones/zone_steps.hpp"
 
 namespace ttc::tools {

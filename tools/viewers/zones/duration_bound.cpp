@@ -1,4 +1,4 @@
-#include "tools/pipeline/duration_bound.hpp"
+#include "tools/viewers/zones/duration_bound.hpp"
 
 #include <algorithm>
 
