@@ -54,6 +54,24 @@ TEST(OutputPlaces, RowsAreWhereTheyWerePlacedWhoeverWritesThem) {
   std::filesystem::remove(path);
 }
 
+// No file of the process may be longer, while this lives.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limited{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limited);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, SIG_DFL);
+  }
+
+ private:
+  rlimit before_{};
+};
+
 // More pieces than one call of the kernel takes, and other rows between some of them.
 TEST(OutputPlaces, ManySmallPiecesAreWrittenWhole) {
   const std::string path = file_of_this_test();
@@ -80,47 +98,35 @@ TEST(OutputPlaces, ManySmallPiecesAreWrittenWhole) {
 // The kernel takes no more bytes of them than the limit: what it took of a piece is not written again, and the failure is reported.
 TEST(OutputPlaces, PiecesThatAreCutByALimitFail) {
   const std::string path = file_of_this_test();
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  signal(SIGXFSZ, SIG_IGN);
   {
     jobs::Workers workers(2);
     Output out(path, false, false, &workers);
     const std::string text(300, 'x');
     Output::Rows rows(out);
     for (int i = 0; i < 10; ++i) out.place(rows, text);
-    const rlimit limited{1000, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limited);
+    const FileLimit limit(1000);
     out.write(rows, 1);
     while (!workers.done(rows)) std::this_thread::yield();
     EXPECT_THROW(out.commit(), OutputError);
-    setrlimit(RLIMIT_FSIZE, &before);
   }
-  signal(SIGXFSZ, SIG_DFL);
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 // No one waits for the rows here: commit() reports what failed.
 TEST(OutputPlaces, AFileWithoutSomeOfItsRowsDoesNotAppear) {
   const std::string path = file_of_this_test();
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  signal(SIGXFSZ, SIG_IGN);
   {
     jobs::Workers workers(2);
     Output out(path, false, false, &workers);
     ASSERT_TRUE(out.has_places());
     const std::string text(1000, 'x');
     Output::Rows rows(out);
-    const rlimit limited{500, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limited);
+    const FileLimit limit(500);
     out.place(rows, text);
     out.write(rows, 1);
     while (!workers.done(rows)) std::this_thread::yield();
     EXPECT_THROW(out.commit(), OutputError);
-    setrlimit(RLIMIT_FSIZE, &before);
   }
-  signal(SIGXFSZ, SIG_DFL);
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
