@@ -1,8 +1,10 @@
 """Headless Chromium through its debugging protocol, over a pipe: a page as a person has it, with wheel, mouse, fingers and keys."""
+import atexit
 import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import time
 
@@ -23,6 +25,7 @@ class Browser:
             pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
         os.close(to_browser)
         os.close(from_browser)
+        atexit.register(self.end)
         self.to, self.from_, self.buffer, self.next_id = ours_out, ours_in, b"", 1
         self.session, self.complaints, self.loaded = None, [], False
         target = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
@@ -123,6 +126,17 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, modifiers=modifiers)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, modifiers=modifiers)
         self.settle()
+
+    def end(self):
+        """Of a test that failed: processes of the browser that still write its profile would leave parts of it behind."""
+        until = time.monotonic() + h.LIMIT_S
+        try:
+            while time.monotonic() < until:
+                os.killpg(self.process.pid, signal.SIGKILL)    # start_new_session: all of the browser's are in its group
+                self.process.poll()
+                time.sleep(0.005)
+        except ProcessLookupError:    # none is left
+            return
 
     def close(self):
         self.session = None

@@ -7,6 +7,7 @@ the process with 99 when anything is left with the driver or would have hurt sil
 import os
 import signal
 import socket
+import subprocess
 import sys
 
 import harness as h
@@ -14,6 +15,8 @@ import harness as h
 CASES = {}
 LISTENING = "00010000"  # flags of a socket in /proc/net/unix; bound comes before
 LANES = 8 * 5  # of the workload: each frame is a launch of one of them
+STEP = 50  # programs
+IN_STEPS = ("--programs", 0, "--programs-from-stdin")
 
 
 def case(function):
@@ -26,7 +29,6 @@ class OnModel:
         self.asic = f"7{os.getpid():07d}{h._serial[0] % 100:02d}"
         self.live = h.remove_at_end(("blackhole-" if arch == "blackhole" else "wormhole-") + self.asic)
         self.notices = h.work("notices-" + self.asic)
-        import subprocess
         self.process = h.start("ttcollect_on_model", name, card.pid, self.asic, minor, self.notices, memory, "--", "--device", "0",
                                "--wait", "10min", "--json", *arguments, stdin=subprocess.PIPE)
 
@@ -57,9 +59,10 @@ class OnModel:
 
 
 def start_card(arch, truth, *arguments):
+    """The card cannot see what a collector behind the driver has read: launch() controls what runs on it."""
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--arch", arch, "--truth", truth, "--wait-observer", "--json",
-                   "--cores", 8, "--linger", "0s", *arguments)
+                   "--cores", 8, "--linger", "0s", *arguments, stdin=subprocess.PIPE)
     while True:   # it must listen before the model can put it behind a node
         h.check(card.poll() is None, "the card ended")
         with open("/proc/net/unix") as sockets:
@@ -73,6 +76,16 @@ def until(live, enough):
         shown = h.live(live)
         return shown is not None and enough(shown["counters"])
     h.wait_until(reached, "counters of the collector")
+
+
+def launch(card, collector, programs, before=0, at_once=STEP):
+    """Runs the programs and closes the device. A log has room for STEP of them and more: it is full, or read by the host, only when the
+    collector has what is in it, however little CPU that gets."""
+    for done in range(0, programs, at_once):
+        card.stdin.write(f"{at_once}\n")
+        card.stdin.flush()
+        until(collector.live, lambda c: c["frames"] >= (before + done + at_once) * LANES)
+    h.check(h.finish(card)[0] == 0, "the card did not end in order")
 
 
 def rows_of(live):
@@ -94,11 +107,10 @@ def same(truth, got):
 
 def equal(arch, *card_arguments, minor=10, memory="metal", collect=(), programs=200):
     truth = h.work(arch + ".truth.csv")
-    name, card = start_card(arch, truth, "--programs", programs, "--rate", 400, *card_arguments)
+    name, card = start_card(arch, truth, *IN_STEPS, "--rate", 400, *card_arguments)
     collector = OnModel(arch, name, card, "--verbose", *collect, minor=minor, memory=memory)
-    h.check(h.finish(card)[0] == 0, "the card did not end in order")
+    launch(card, collector, programs)
     wanted = h.rows(truth)
-    until(collector.live, lambda c: c["frames"] >= programs * LANES)
     collector.process.send_signal(signal.SIGTERM)
     code, out, err = h.finish(collector.process)
     h.check(code == 0, f"ended with {code}: {err}")
@@ -166,19 +178,17 @@ def reattach():
     """Remove and rescan: another boot of the card, with a workload of its own, in the same segment."""
     for what in ("reset", "unplug"):
         truths = [h.work(f"{what}{i}.csv") for i in (0, 1)]
-        first, first_card = start_card("wormhole_b0", truths[0], "--programs", 150, "--rate", 400)
+        first, first_card = start_card("wormhole_b0", truths[0], *IN_STEPS, "--rate", 400)
         collector = OnModel("wormhole_b0", first, first_card, "--reattach")
-        h.check(h.finish(first_card)[0] == 0, "the card did not end in order")
-        until(collector.live, lambda c: c["frames"] >= 150 * LANES)
+        launch(first_card, collector, 150)
         collector.happen(what)
         until(collector.live, lambda c: c["card_gone_intervals"] > 0)
         # The chip comes up with other firmware running: the second emulated card.
-        second, second_card = start_card("wormhole_b0", truths[1], "--programs", 150, "--rate", 400,
+        second, second_card = start_card("wormhole_b0", truths[1], *IN_STEPS, "--rate", 400,
                                          "--clock-start", 1000000)
         collector.happen("unplug")
         collector.happen(f"add {second} {second_card.pid}")
-        h.check(h.finish(second_card)[0] == 0, "the second card did not end in order")
-        until(collector.live, lambda c: c["frames"] >= 300 * LANES)
+        launch(second_card, collector, 150, before=150)
         collector.process.send_signal(signal.SIGTERM)
         code, out, err = h.finish(collector.process)
         h.check(code == 0, f"{what}: ended with {code}: {err}")
@@ -195,10 +205,9 @@ def reattach():
 def announced_reset():
     """The windows are given back before the reset, and taken again only when it is over."""
     truths = [h.work(f"announced{i}.csv") for i in (0, 1)]
-    first, first_card = start_card("wormhole_b0", truths[0], "--programs", 150, "--rate", 400)
+    first, first_card = start_card("wormhole_b0", truths[0], *IN_STEPS, "--rate", 400)
     collector = OnModel("wormhole_b0", first, first_card, "--reattach")
-    h.check(h.finish(first_card)[0] == 0, "the card did not end in order")
-    until(collector.live, lambda c: c["frames"] >= 150 * LANES)
+    launch(first_card, collector, 150)
     h.check(collector.held().startswith("held: 2 windows, 2 descriptors, 4 mappings"), "not what it holds")
     collector.tell_listeners(1)
     until(collector.live, lambda c: c["card_gone_intervals"] > 0)
@@ -208,14 +217,13 @@ def announced_reset():
             break
     else:
         h.fail(f"not let go: {held}")
-    second, second_card = start_card("wormhole_b0", truths[1], "--programs", 150, "--rate", 400, "--clock-start", 1000000)
+    second, second_card = start_card("wormhole_b0", truths[1], *IN_STEPS, "--rate", 400, "--clock-start", 1000000)
     for what in ("reset", "unplug", f"add {second} {second_card.pid}"):
         collector.happen(what)
     held = collector.held()
     h.check(held.startswith("held: 0 windows"), f"it came back before the reset was over: {held}")
     collector.tell_listeners(2)
-    h.check(h.finish(second_card)[0] == 0, "the second card did not end in order")
-    until(collector.live, lambda c: c["frames"] >= 300 * LANES)
+    launch(second_card, collector, 150, before=150)
     collector.process.send_signal(signal.SIGTERM)
     code, out, err = h.finish(collector.process)
     h.check(code == 0, f"ended with {code}: {err}")

@@ -1,5 +1,7 @@
 #include "tools/emulation/workload.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -92,19 +94,34 @@ void Workload::launch() {
   ++program_;
 }
 
+bool Workload::wait_for_next(const std::atomic<bool>& stop) {
+  const auto over = [&] { return stop || world_.card().lost(); };
+  const auto step = [&] {
+    world_.land_due();
+    if (!world_.writes_under_way()) std::this_thread::sleep_for(kRateStep);
+  };
+  if (options_.programs != 0 && program_ >= options_.programs) return false;
+  if (allowed_ && program_ >= allowed_->count()) {
+    for (allowed_->read(); !over() && program_ >= allowed_->count(); allowed_->read()) {
+      if (allowed_->ended()) return false;
+      step();
+    }
+    rate_begun_ = Clock::now(), paced_from_ = program_;
+  }
+  if (options_.rate > 0) {
+    const std::chrono::duration<double> since(static_cast<double>(program_ - paced_from_) / options_.rate);
+    while (!over() && Clock::now() < rate_begun_ + since) step();
+  }
+  return !over();
+}
+
 void Workload::run(const std::atomic<bool>& stop) {
   pacing_.begin(stop);
   log_.compiled(zones_.firmware_zones());
   for (auto& core : dispatch_) core->dispatch_open(0);
-  const auto begun = Clock::now();
-  const auto over = [&] { return stop || world_.card().lost(); };
-  while (!over() && (options_.programs == 0 || program_ < options_.programs)) {
-    if (options_.rate > 0)
-      while (!over() && Clock::now() < begun + std::chrono::duration<double>(static_cast<double>(program_) /
-                                                                             options_.rate)) {
-        world_.land_due();
-        if (!world_.writes_under_way()) std::this_thread::sleep_for(kRateStep);
-      }
+  if (options_.from_stdin) allowed_.emplace(STDIN_FILENO);
+  rate_begun_ = Clock::now();
+  while (wait_for_next(stop)) {
     launch();
     if (world_.card().lost()) break;
     if (pacing_.on()) pacing_.wait_unread(options_.pace_programs);

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "tools/chip/workload.hpp"
 #include "tools/emulation/pacing.hpp"
+#include "tools/emulation/programs_allowed.hpp"
 #include "tools/streaming/real_time.hpp"
 #include "tools/streaming/resident.hpp"
 #include "tools/streaming/rings.hpp"
@@ -48,6 +50,7 @@ struct WorkloadOptions {
   unsigned dispatch_cores = 0;  // further ones that run without end and quick-push
   uint64_t programs = 1000;     // 0: until stopped
   double rate = 0;              // programs a second; 0: as fast as it goes
+  bool from_stdin = false;      // numbers on standard input (ProgramsAllowed)
   unsigned zones_per_kernel = 4;
   unsigned skip_core_percent = 0;  // launches a core is not part of
   unsigned skip_risc_percent = 0;  // RISCs that sit a launch out
@@ -82,6 +85,8 @@ class Workload {
 
  private:
   void launch();
+  // Until the next program may be launched. False: there is none.
+  bool wait_for_next(const std::atomic<bool>& stop);
   void run_on(EmulatedCore& core, Launch launch);
   uint32_t host_id_of_program() const;
   void compile_for(uint64_t program);
@@ -93,7 +98,10 @@ class Workload {
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<EmulatedCore>> cores_, ethernet_, dispatch_;
   Pacing pacing_;
+  std::optional<ProgramsAllowed> allowed_;
   uint64_t program_ = 0;
+  uint64_t paced_from_ = 0;  // the first of those that are launched at a rate since rate_begun_
+  std::chrono::steady_clock::time_point rate_begun_;
   uint32_t compiled_ = 0;
 };
 

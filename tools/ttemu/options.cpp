@@ -157,20 +157,25 @@ void add_other_profilers(CLI::App& app, Options& o) {
 }
 
 void add_workload_options(CLI::App& app, Options& o) {
-  app.add_option(
-         "--workload", o.workload,
-         "programs whose cores overlap and wait for each other as on a chip: " + chip::builtin_names() +
-             "\nor a FILE.toml; `ttemu --workload help` prints these, as examples of such files")
-      ->each([](const std::string& name) {
-        if (name != "help") return;
-        for (const char* one : {"matmul", "pipeline", "allreduce", "imbalanced"})
-          std::printf("# --workload %s\n%s\n", one, chip::builtin_workload(one));
-        throw CLI::Success();
-      });
+  CLI::Option* workload =
+      app.add_option(
+             "--workload", o.workload,
+             "programs whose cores overlap and wait for each other as on a chip: " + chip::builtin_names() +
+                 "\nor a FILE.toml; `ttemu --workload help` prints these, as examples of such files")
+          ->each([](const std::string& name) {
+            if (name != "help") return;
+            for (const char* one : {"matmul", "pipeline", "allreduce", "imbalanced"})
+              std::printf("# --workload %s\n%s\n", one, chip::builtin_workload(one));
+            throw CLI::Success();
+          });
   app.add_option("--cores", o.work.cores, "that run programs; 0: all (default: 8, with --workload all)");
   app.add_option("--dispatch-cores", o.work.dispatch_cores,
                  "further cores that run without end and quick-push");
   app.add_option("--programs", o.work.programs, "0: until stopped")->capture_default_str();
+  app.add_flag("--programs-from-stdin", o.work.from_stdin,
+               "each line of standard input is a number of further programs to launch; the device is\n"
+               "closed when it ends, or after --programs")
+      ->excludes(workload);
   app.add_option("--rate", o.work.rate, "programs a second; 0: as fast as it goes")
       ->check(CLI::Range(0.0, 1e7));
   app.add_option("--zones-per-kernel", o.work.zones_per_kernel)
@@ -227,6 +232,7 @@ void add_source_options(CLI::App& app, Options& o) {
   CLI::Option* load =
       app.add_option("--load", o.load,
                      "memory written by real firmware instead of a workload; waits until each epoch is read")
+          ->excludes(app.get_option("--programs-from-stdin"))
           ->excludes(profiler);
   CLI::Option* truth =
       app.add_option("--truth", o.truth, "write what the cores really emitted, as 15-column CSV");
@@ -253,6 +259,7 @@ void add_source_options(CLI::App& app, Options& o) {
          "--replay", o.replay,
          "play a profile_log_device.csv (6, 12, 13 or 15 columns) instead of a workload; architecture\n"
          "and clock are the file's, time is virtual; waits until each stretch of the log is read")
+      ->excludes(app.get_option("--programs-from-stdin"))
       ->excludes(load)
       ->excludes(profiler)
       ->excludes(truth);
