@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collector/capture/capture_file.hpp"
+#include "collector/jobs/memory_pool.hpp"
 #include "ttcollect/workers.hpp"
 
 namespace ttc::collect {
@@ -61,7 +62,8 @@ class Ahead {
         todo_(std::move(todo)),
         workers_(workers),
         most_(kBlocksAhead * workers.threads()),
-        decoders_(workers.threads()) {
+        decoders_(workers.threads()),
+        memory_(workers.threads()) {
     submit_some();
   }
   ~Ahead() {
@@ -70,11 +72,11 @@ class Ahead {
   Ahead(const Ahead&) = delete;
   Ahead& operator=(const Ahead&) = delete;
 
-  // Does what decode() does, and uses the memory of `chunks` again.
-  std::string next(ChunkBatch& chunks) {
+  // Does what decode() does.
+  std::string next(std::shared_ptr<const ChunkBatch>& chunks) {
     Block& oldest = *under_way_.front();
     workers_.wait(oldest);
-    std::swap(chunks, oldest.chunks);
+    chunks = std::move(oldest.chunks);
     std::string why = std::move(oldest.why);
     spare_.push_back(std::move(under_way_.front()));
     under_way_.pop_front();
@@ -88,11 +90,15 @@ class Ahead {
     explicit Block(Ahead& ahead) : ahead_(ahead) {}
     size_t number = 0;
     Take take = Take::all;
-    ChunkBatch chunks;
+    std::shared_ptr<const ChunkBatch> chunks;
     std::string why;
 
    private:
-    void run() override { why = decode(ahead_.file_, number, take, ahead_.decoders_[done_by()], chunks); }
+    void run() override {
+      const std::shared_ptr<ChunkBatch> memory = ahead_.memory_.take(done_by());
+      why = decode(ahead_.file_, number, take, ahead_.decoders_[done_by()], *memory);
+      chunks = memory;
+    }
     Ahead& ahead_;
   };
 
@@ -115,6 +121,7 @@ class Ahead {
   std::vector<std::unique_ptr<Block>> spare_;
   size_t begun_ = 0;                    // of todo_
   std::vector<BlockDecoder> decoders_;  // by thread, in whose caches they stay
+  jobs::MemoryPool<ChunkBatch> memory_;
 };
 
 }  // namespace
@@ -131,10 +138,11 @@ bool Wanted::wants(const shm::ChunkHeader& c) const {
 struct CaptureReader::Parts {
   Parts(const std::string& path, const Wanted& what, jobs::Workers* workers);
 
-  bool next(std::vector<uint64_t>& chunk);
+  // Without its memory of version 1, whose chunks are in `own`. False at the end.
+  bool next(shm::KeptChunk& chunk);
   bool next_of_version_1(std::vector<uint64_t>& chunk);
   bool next_batch();
-  static void request(std::span<const uint64_t> chunk);
+  std::string decode_now(size_t at, Take take);
   void count_from(uint64_t first_ns);
   void note_edges();
   void note_damage(const std::string& why);
@@ -148,7 +156,8 @@ struct CaptureReader::Parts {
   std::unique_ptr<std::FILE, Close> stream;  // of version 1
   std::unique_ptr<Ahead> ahead;
   BlockDecoder decoder;
-  ChunkBatch batch;
+  jobs::MemoryPool<ChunkBatch> memory;
+  std::shared_ptr<const ChunkBatch> batch;
   size_t in_batch = 0;
   bool lasting = true;  // sessions and names come first
   size_t block = 0;     // the next one
@@ -214,36 +223,42 @@ double CaptureReader::Parts::progress() const {
   return file.bytes() ? static_cast<double>(offset) / static_cast<double>(file.bytes()) : 0;
 }
 
-bool CaptureReader::Parts::next(std::vector<uint64_t>& chunk) {
-  if (stream) return next_of_version_1(chunk);
+bool CaptureReader::Parts::next(shm::KeptChunk& chunk) {
+  if (stream) {
+    chunk.memory.reset();
+    const bool more = next_of_version_1(chunk.own);
+    chunk.words = chunk.own;
+    return more;
+  }
   for (;;) {
-    while (in_batch == batch.size())
+    while (!batch || in_batch == batch->size())
       if (!next_batch()) return false;
-    const auto found = batch[in_batch++];
+    const auto found = (*batch)[in_batch++];
+    // Another thread may have unpacked it: the next one's header is on its way from that one's caches while this chunk is worked on.
+    if (in_batch < batch->size()) __builtin_prefetch((*batch)[in_batch].data());
     const shm::ChunkHeader& h = shm::header_of(found);
     if (lasts(h) != lasting || !wanted.wants(h)) continue;
-    chunk.assign(found.begin(), found.end());
-    if (in_batch < batch.size()) request(batch[in_batch]);
+    chunk.words = found;
+    chunk.memory = batch;
     return true;
   }
 }
 
-// Another thread may have unpacked the next chunk: its words are on their way from that one's caches while this chunk is worked on. Of a
-// large one the processor requests the rest by itself.
-void CaptureReader::Parts::request(std::span<const uint64_t> chunk) {
-  constexpr size_t kLine = 8, kMostWords = 128;
-  for (size_t word = 0; word < std::min(chunk.size(), kMostWords); word += kLine)
-    __builtin_prefetch(&chunk[word]);
+std::string CaptureReader::Parts::decode_now(size_t at, Take take) {
+  const std::shared_ptr<ChunkBatch> chunks = memory.take();
+  std::string why = decode(file, at, take, decoder, *chunks);
+  batch = chunks;
+  return why;
 }
 
 // The chunks of the next block that holds any of the selected ones. False at the end.
 bool CaptureReader::Parts::next_batch() {
-  batch.clear();
+  batch.reset();
   in_batch = 0;
   for (; lasting && block < file.blocks().size();) {
     const size_t at = block++;
     if (!(file.blocks()[at].header.kinds & kLastingBits)) continue;
-    if (const std::string why = decode(file, at, Take::facts, decoder, batch);
+    if (const std::string why = decode_now(at, Take::facts);
         !why.empty()) {  // where the block is read again it is reported then
       if (take_of(file.blocks()[at].header, wanted) == Take::nothing)
         note_damage("at byte " + std::to_string(file.blocks()[at].offset) + ": " + why);
@@ -259,8 +274,7 @@ bool CaptureReader::Parts::next_batch() {
     offset = e.offset + e.header.bytes;
     const Take take = take_of(e.header, wanted);
     if (take == Take::nothing) continue;
-    if (const std::string why = ahead ? ahead->next(batch) : decode(file, at, take, decoder, batch);
-        !why.empty()) {
+    if (const std::string why = ahead ? ahead->next(batch) : decode_now(at, take); !why.empty()) {
       note_damage("at byte " + std::to_string(e.offset) + ": " + why);
       lost_beginning |= blocks_read + blocks_of_facts == facts_first;
       lost_end |= at + 1 == file.blocks().size();
@@ -314,8 +328,15 @@ CaptureReader::~CaptureReader() = default;
 CaptureReader::CaptureReader(CaptureReader&&) noexcept = default;
 CaptureReader& CaptureReader::operator=(CaptureReader&&) noexcept = default;
 
-bool CaptureReader::next(std::vector<uint64_t>& chunk) {
+bool CaptureReader::next(shm::KeptChunk& chunk) {
   return parts_->next(chunk);
+}
+bool CaptureReader::next(std::vector<uint64_t>& chunk) {
+  if (parts_->stream) return parts_->next_of_version_1(chunk);
+  shm::KeptChunk kept;
+  if (!parts_->next(kept)) return false;
+  chunk.assign(kept.words.begin(), kept.words.end());
+  return true;
 }
 bool CaptureReader::cut() const {
   return parts_->cut;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -9,7 +10,8 @@ namespace ttc::collect {
 
 void ChunkBatch::reserve(size_t words) {
   if (used_ + words <= capacity_) return;
-  const size_t capacity = std::max(used_ + words, capacity_ + capacity_ / 2);
+  const size_t capacity =
+      std::bit_ceil(used_ + words);  // blocks differ a little in size: enough for all of them
   auto larger = std::make_unique_for_overwrite<uint64_t[]>(capacity);
   if (used_) std::memcpy(larger.get(), words_.get(), used_ * 8);
   words_ = std::move(larger);

@@ -1,5 +1,6 @@
 #include "collector/program/program.hpp"
 
+#include <malloc.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -219,6 +220,11 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
     return say(program, Exit::kUsage,
                std::string(e.what()) + "; " + program.name + " --help lists the options");
   }
+}
+
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 16 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
 int run_program(const Program& program, const std::function<int()>& body) try {

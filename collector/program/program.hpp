@@ -53,4 +53,8 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
 // and a code of 0 becomes `output_failed`.
 int run_program(const Program& program, const std::function<int()>& body);
 
+// Before the first thread: memory that is freed stays with the process, up to 64 MiB that nothing uses. The C library gives its end back to
+// the kernel at 128 KiB, and a page that comes back costs as much as to decode it.
+void keep_freed_memory();
+
 }  // namespace ttc::program

@@ -10,14 +10,14 @@ bool FormatFeed::on_threads(Do what) {
   return shards_ || batches_;
 }
 
-void FormatFeed::push(const Source& source, std::vector<uint64_t>& chunk) {
+void FormatFeed::push(const Source& source, shm::KeptChunk& chunk) {
   if (on_threads([&](auto& threads) {
         if (source.lost_beginning()) threads.lost_beginning();
         threads.push(chunk);
       }))
     return;
   if (source.lost_beginning()) pipeline_.lost_beginning();
-  pipeline_.push(chunk, format_);
+  pipeline_.push(chunk.words, format_, chunk.memory);
 }
 
 void FormatFeed::settle() {

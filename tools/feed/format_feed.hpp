@@ -24,7 +24,7 @@ class FormatFeed {
     batches_.emplace(workers, make_pipeline, make_format, pipeline_, format_, out);
   }
   // The next chunk of the source, which has checked it. May leave other memory in `chunk`.
-  void push(const Source& source, std::vector<uint64_t>& chunk);
+  void push(const Source& source, shm::KeptChunk& chunk);
   // Words that do not wait for clock models have reached the format.
   void settle();
   // Behind the last chunk.

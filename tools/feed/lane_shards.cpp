@@ -26,28 +26,28 @@ void LaneShards::lost_beginning() {
   if (!std::exchange(beginning_lost_, true)) order_.push_back({nullptr, {}});
 }
 
-void LaneShards::push(std::vector<uint64_t>& chunk) {
-  const ChunkKind kind = shm::header_of(chunk).kind;
-  if (kind == ChunkKind::session || kind == ChunkKind::names) return push_to_all(chunk);
+void LaneShards::push(shm::KeptChunk& chunk) {
+  const ChunkKind kind = shm::header_of(chunk.words).kind;
+  if (kind == ChunkKind::session || kind == ChunkKind::names) return push_to_all(chunk.words);
   if (kind == ChunkKind::device_words) {
     push_words(chunk);
   } else {
-    waiting_bytes_ += chunk.size() * sizeof chunk[0];
-    order_.push_back({nullptr, std::exchange(chunk, {})});
+    waiting_bytes_ += chunk.words.size_bytes();
+    order_.push_back({nullptr, {chunk.words.begin(), chunk.words.end()}});
     while (waiting_bytes_ > kMostWaiting) commit_oldest();
   }
   commit_ready();
 }
 
-void LaneShards::push_words(std::vector<uint64_t>& chunk) {
-  const shm::ChunkHeader& h = shm::header_of(chunk);
+void LaneShards::push_words(shm::KeptChunk& chunk) {
+  const shm::ChunkHeader& h = shm::header_of(chunk.words);
   Shard& shard = *shards_[(h.core_x * 31u + h.core_y * 7u + h.session) % shards_.size()];
   Batch& batch = filling(shard);
   if (batch.used == batch.items.size()) batch.items.emplace_back();
   Item& item = batch.items[batch.used++];
   std::swap(item.chunk, chunk);
   item.complaint.clear();
-  batch.words += item.chunk.size();
+  batch.words += item.chunk.words.size();
   order_.push_back({&shard, {}});
   if (batch.words >= kBatchWords) hand_over(batch);
 }
@@ -91,9 +91,10 @@ void LaneShards::commit_words(Shard& shard) {
   if (!batch.handed_over) hand_over(batch);
   workers_.wait(batch);
   const size_t from = batch.committed ? batch.items[batch.committed - 1].made_end : 0;
-  const Item& item = batch.items[batch.committed++];
-  if (main_.note_words(item.chunk)) shard.side->put(*batch.made, from, item.made_end);
+  Item& item = batch.items[batch.committed++];
+  if (main_.note_words(item.chunk.words)) shard.side->put(*batch.made, from, item.made_end);
   if (!item.complaint.empty()) main_.complain(item.complaint);
+  item.chunk.memory.reset();
   if (batch.committed < batch.used) return;
   batch.used = batch.words = batch.committed = 0;
   batch.handed_over = false;
@@ -128,7 +129,7 @@ LaneShards::Batch::Batch(Shard& of) : shard(of), made(of.side->product()) {}
 void LaneShards::Batch::run() {
   for (size_t i = 0; i < used; ++i) {
     Item& item = items[i];
-    shard.pipeline->push(item.chunk, shard.side->format());
+    shard.pipeline->push(item.chunk.words, shard.side->format());
     item.made_end = shard.side->made();
     item.complaint = shard.pipeline->take_complaint();
   }

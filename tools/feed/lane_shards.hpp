@@ -58,7 +58,7 @@ class LaneShards {
   // As the pipeline has it: of the chunks that are pushed from now on.
   void lost_beginning();
   // Leaves other memory in `chunk`.
-  void push(std::vector<uint64_t>& chunk);
+  void push(shm::KeptChunk& chunk);
   // Everything is in the output.
   void settle();
   // The counts of all pipelines are in the main one. Nothing is pushed any more.
@@ -70,7 +70,7 @@ class LaneShards {
   static constexpr size_t kShardsAThread = 2;
 
   struct Item {
-    std::vector<uint64_t> chunk;
+    shm::KeptChunk chunk;
     size_t made_end = 0;
     std::string complaint;
   };
@@ -100,7 +100,7 @@ class LaneShards {
     std::vector<uint64_t> other;  // empty: the beginning is lost
   };
 
-  void push_words(std::vector<uint64_t>& chunk);
+  void push_words(shm::KeptChunk& chunk);
   void push_to_all(std::span<const uint64_t> chunk);
   Batch& filling(Shard& shard);
   void hand_over(Batch& batch);

@@ -15,7 +15,7 @@ auto core_of(const shm::ChunkHeader& h) {
 
 RowBatches::RowBatches(jobs::Workers& workers, const MakePipeline& make_pipeline,
                        const MakeFormat& make_format, Pipeline& main, Format& format, Output& out)
-    : workers_(workers), main_(main), format_(format), out_(out) {
+    : workers_(workers), main_(main), format_(format), out_(out), memory_(workers.threads()) {
   for (unsigned i = 0; i < workers.threads(); ++i) {
     auto maker = std::make_unique<Maker>();
     maker->pipeline = make_pipeline();
@@ -31,18 +31,19 @@ RowBatches::~RowBatches() {
 void RowBatches::lost_beginning() {
   if (std::exchange(beginning_lost_, true)) return;
   Item& item = add();
-  item.chunk.clear();
+  item.chunk.words = {};
   item.owners = true;
 }
 
-void RowBatches::push(std::vector<uint64_t>& chunk) {
-  const shm::ChunkHeader& h = shm::header_of(chunk);
-  if (h.kind == ChunkKind::session || h.kind == ChunkKind::names) return push_to_all(chunk);
+void RowBatches::push(shm::KeptChunk& chunk) {
+  const shm::ChunkHeader& h = shm::header_of(chunk.words);
+  if (h.kind == ChunkKind::session || h.kind == ChunkKind::names) return push_to_all(chunk.words);
   Item& item = add();
   item.owners = h.kind != ChunkKind::device_words || dispatch_.contains(core_of(h));
   std::swap(item.chunk, chunk);
-  filling_->words += item.chunk.size();
-  if (filling_->words >= kBatchWords) hand_over();
+  filling_->words += item.chunk.words.size();
+  if (filling_->words < kBatchWords) return;
+  hand_over();
   commit_ready();
 }
 
@@ -55,7 +56,7 @@ RowBatches::Item& RowBatches::add() {
 
 void RowBatches::push_to_all(std::span<const uint64_t> chunk) {
   settle();
-  for (auto& maker : makers_) {  // nothing is under way: all are here
+  for (auto& maker : makers_) {  // nothing is under way
     maker->pipeline->push(chunk, *maker->format);
     // Complaints and head lines are the main one's.
     maker->pipeline->take_complaint();
@@ -78,10 +79,21 @@ std::unique_ptr<RowBatches::Batch> RowBatches::unused() {
   if (out_.has_places()) workers_.wait(spare_.front()->placed);  // throws what its writing threw
   std::unique_ptr<Batch> batch = std::move(spare_.front());
   spare_.pop_front();
+  memory_.give(batch->done_by(), std::move(batch->rows));
   return batch;
 }
 
+// Of batches whose rows are written: few rows are then in use at a time, and stay in the caches of their thread.
+void RowBatches::take_back_rows() {
+  for (auto& batch : spare_) {
+    if (batch->rows.empty()) continue;
+    if (out_.has_places() && !workers_.done(batch->placed)) return;  // they are written in this order
+    memory_.give(batch->done_by(), std::move(batch->rows));
+  }
+}
+
 void RowBatches::hand_over() {
+  take_back_rows();
   under_way_.push_back(std::move(filling_));
   workers_.submit(*under_way_.back());
 }
@@ -107,27 +119,28 @@ void RowBatches::commit_oldest() {
     Item& item = batch.items[i];
     const size_t before = std::exchange(rows_end, item.owners ? rows_end : item.rows_end);
     if (!item.owners && item.apart != Apart::no) {
-      const bool wanted = main_.note_words(item.chunk);
+      const bool wanted = main_.note_words(item.chunk.words);
       if (!item.complaint.empty()) main_.complain(item.complaint);
-      const bool again =
-          item.apart == Apart::unless_dispatch && dispatch_.contains(core_of(shm::header_of(item.chunk)));
+      const bool again = item.apart == Apart::unless_dispatch &&
+                         dispatch_.contains(core_of(shm::header_of(item.chunk.words)));
       if (wanted && !again) continue;
       put(batch, put_end, before);
       put_end = rows_end;
-      if (wanted) main_.repeat(item.chunk, format_);
+      if (wanted) main_.repeat(item.chunk.words, format_);
       continue;
     }
     put(batch, put_end, before);
     put_end = rows_end;
-    if (item.chunk.empty()) {
+    if (item.chunk.words.empty()) {
       main_.lost_beginning();
       continue;
     }
-    if (!item.owners) dispatch_.insert(core_of(shm::header_of(item.chunk)));
-    main_.push(item.chunk, format_);
+    if (!item.owners) dispatch_.insert(core_of(shm::header_of(item.chunk.words)));
+    main_.push(item.chunk.words, format_);
   }
   put(batch, put_end, rows_end);
   if (out_.has_places()) out_.write(batch.placed, batch.done_by());
+  for (size_t i = 0; i < batch.used; ++i) batch.items[i].chunk.memory.reset();
   batch.used = batch.words = 0;
   spare_.push_back(std::move(under_way_.front()));
   under_way_.pop_front();
@@ -145,35 +158,21 @@ void RowBatches::finish() {
     for (const auto& batch : spare_) workers_.wait(batch->placed);
 }
 
-std::unique_ptr<RowBatches::Maker> RowBatches::take_maker() {
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<Maker> maker = std::move(makers_.back());  // as many as threads
-  makers_.pop_back();
-  return maker;
-}
-
-void RowBatches::give_back(std::unique_ptr<Maker> maker) {
-  const std::lock_guard lock(mutex_);
-  makers_.push_back(std::move(maker));
-}
-
 void RowBatches::Batch::run() {
-  std::unique_ptr<Maker> maker = of_.take_maker();
+  Maker& maker = *of_.makers_[done_by()];
   try {
     for (size_t i = 0; i < used; ++i) {
       Item& item = items[i];
       if (item.owners) continue;
-      item.apart = maker->pipeline->push_apart(item.chunk, *maker->format);
-      item.rows_end = maker->rows.bytes_in_memory();
-      item.complaint = maker->pipeline->take_complaint();
+      item.apart = maker.pipeline->push_apart(item.chunk.words, *maker.format);
+      item.rows_end = maker.rows.bytes_in_memory();
+      item.complaint = maker.pipeline->take_complaint();
     }
-    rows = maker->rows.take_rows(std::move(rows));
+    rows = maker.rows.take_rows(of_.memory_.take(done_by()));
   } catch (...) {
-    maker->rows.forget();
-    of_.give_back(std::move(maker));
+    maker.rows.forget();
     throw;
   }
-  of_.give_back(std::move(maker));
 }
 
 }  // namespace ttc::tools

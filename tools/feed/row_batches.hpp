@@ -15,12 +15,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "tools/output/thread_memory.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "ttcollect/workers.hpp"
 
@@ -41,7 +41,7 @@ class RowBatches {
   // As the pipeline has it: of the chunks that are pushed from now on.
   void lost_beginning();
   // Leaves other memory in `chunk`.
-  void push(std::vector<uint64_t>& chunk);
+  void push(shm::KeptChunk& chunk);
   // Everything is in the output.
   void settle();
   // The counts of all pipelines are in the main one. Nothing is pushed any more.
@@ -51,15 +51,15 @@ class RowBatches {
   static constexpr size_t kBatchWords = 8 << 10;  // 64-bit: what is made of them stays in the caches
   static constexpr size_t kBatchesAThread = 6;
 
-  // What makes rows, for one batch at a time.
+  // What makes a thread's rows.
   struct Maker {
     std::unique_ptr<Pipeline> pipeline;
     Output rows = Output::in_memory();
     std::unique_ptr<Format> format;
   };
   struct Item {
-    std::vector<uint64_t> chunk;  // empty: the beginning is lost
-    bool owners = false;          // no thread makes its rows
+    shm::KeptChunk chunk;  // without words: the beginning is lost
+    bool owners = false;   // no thread makes its rows
     Apart apart = Apart::no;
     size_t rows_end = 0;
     std::string complaint;
@@ -69,7 +69,7 @@ class RowBatches {
     Batch(RowBatches& of, Output& out) : placed(out), of_(of) {}
     std::vector<Item> items;  // those behind `used` are kept for their memory
     size_t used = 0, words = 0;
-    std::vector<char> rows;
+    OutputMemory rows;  // of the thread that did it, to which they go back
     Output::Rows placed;
 
    private:
@@ -81,19 +81,17 @@ class RowBatches {
   Item& add();
   void push_to_all(std::span<const uint64_t> chunk);
   std::unique_ptr<Batch> unused();
+  void take_back_rows();
   void hand_over();
   void commit_oldest();
   void commit_ready();
   void put(Batch& batch, size_t from, size_t to);
-  std::unique_ptr<Maker> take_maker();
-  void give_back(std::unique_ptr<Maker> maker);
-
   jobs::Workers& workers_;
   Pipeline& main_;
   Format& format_;
   Output& out_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Maker>> makers_;            // that no thread has; the latest is last
+  std::vector<std::unique_ptr<Maker>> makers_;            // by thread
+  ThreadMemory memory_;                                   // for rows
   std::unique_ptr<Batch> filling_;                        // null: none
   std::deque<std::unique_ptr<Batch>> under_way_, spare_;  // oldest first
   size_t batches_ = 0;                                    // all there are

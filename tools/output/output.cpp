@@ -24,7 +24,7 @@ class Output::Write : public jobs::Workers::Job {
  public:
   explicit Write(Output& output) : output_(output), buffer_(kOutputBytes) {}
   // Its first `used` bytes; leaves another buffer.
-  void take(std::vector<char>& buffer, size_t used, std::string_view tail) {
+  void take(OutputMemory& buffer, size_t used, std::string_view tail) {
     std::swap(buffer, buffer_);
     used_ = used;
     tail_ = tail;
@@ -43,7 +43,7 @@ class Output::Write : public jobs::Workers::Job {
   }
 
   Output& output_;
-  std::vector<char> buffer_;
+  OutputMemory buffer_;
   size_t used_ = 0;
   size_t place_ = 0;
   std::string tail_;
@@ -90,7 +90,7 @@ Output::Output(const std::string& path, bool growing, bool gzip, jobs::Workers* 
 
 Output::Output() : memory_(true), buffer_(kOutputBytes / 16) {}
 
-std::vector<char> Output::take_rows(std::vector<char> memory) {
+OutputMemory Output::take_rows(OutputMemory memory) {
   std::swap(memory, buffer_);
   used_ = 0;
   return memory;
@@ -214,7 +214,7 @@ void Output::pass_on() {
 }
 
 // Leaves other memory in `buffer`.
-void Output::pass_on(std::vector<char>& buffer, size_t used, unsigned thread) {
+void Output::pass_on(OutputMemory& buffer, size_t used, unsigned thread) {
   if (writes_.empty()) return write_out({buffer.data(), used}, tail_);
   Write& write = *writes_[next_write_];
   workers_->wait(write);
@@ -243,9 +243,9 @@ void Output::write_out(std::string_view bytes, std::string_view tail) {
 }
 
 void Output::make_room(size_t bytes) {
-  if (memory_) return buffer_.resize(std::max(2 * buffer_.size(), used_ + bytes));
+  if (memory_) return buffer_.grow(std::max(2 * buffer_.size(), used_ + bytes));
   pass_on();
-  if (buffer_.size() < bytes) buffer_.resize(bytes);
+  buffer_.grow(bytes);
 }
 
 void Output::finish() {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/output/output_memory.hpp"
 #include "ttcollect/workers.hpp"
 
 namespace ttc::program {
@@ -69,7 +70,7 @@ class Output {
   // Of an output in memory: what was appended, and how much; that again in exchange for `memory` for what comes; no more of it.
   std::string_view in_memory_so_far() const { return {buffer_.data(), used_}; }
   size_t bytes_in_memory() const { return used_; }
-  std::vector<char> take_rows(std::vector<char> memory);
+  OutputMemory take_rows(OutputMemory memory);
   void forget() { used_ = 0; }
   // Those that it was made with; null: none.
   jobs::Workers* workers() const { return workers_; }
@@ -89,7 +90,7 @@ class Output {
   void open_path(bool growing);
   void make_room(size_t bytes);
   void pass_on();
-  void pass_on(std::vector<char>& buffer, size_t used, unsigned thread = jobs::Workers::kOwner);
+  void pass_on(OutputMemory& buffer, size_t used, unsigned thread = jobs::Workers::kOwner);
   void wait_for_writes();
   void write_out(std::string_view bytes, std::string_view tail);
   void put(std::string_view bytes, std::string_view tail);
@@ -113,7 +114,7 @@ class Output {
   bool rewritable_ = false;  // the tail can be overwritten
   bool has_places_ = false;
   size_t written_ = 0;  // without the tail; where has_places_, those that have a place
-  std::vector<char> buffer_;
+  OutputMemory buffer_;
   size_t used_ = 0;
   jobs::Workers* workers_ = nullptr;
   bool in_gzip_ = false;

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/output/output_memory.hpp"
+
 namespace ttc::tools {
 
 class ThreadMemory {
@@ -11,14 +13,14 @@ class ThreadMemory {
   explicit ThreadMemory(unsigned threads) : spare_(threads) {}
 
   // Any thread. Empty: there is none.
-  std::vector<char> take(unsigned thread) {
+  OutputMemory take(unsigned thread) {
     const std::lock_guard lock(mutex_);
     if (spare_[thread].empty()) return {};
-    std::vector<char> memory = std::move(spare_[thread].back());
+    OutputMemory memory = std::move(spare_[thread].back());
     spare_[thread].pop_back();
     return memory;
   }
-  void give(unsigned thread, std::vector<char> memory) {
+  void give(unsigned thread, OutputMemory memory) {
     if (memory.empty()) return;
     const std::lock_guard lock(mutex_);
     spare_[thread].push_back(std::move(memory));
@@ -26,7 +28,7 @@ class ThreadMemory {
 
  private:
   std::mutex mutex_;
-  std::vector<std::vector<std::vector<char>>> spare_;  // by thread
+  std::vector<std::vector<OutputMemory>> spare_;  // by thread
 };
 
 }  // namespace ttc::tools

@@ -1,14 +1,17 @@
 #include "tools/pipeline/decoded_batch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ttc::tools {
 
-void DecodedBatch::add(std::span<const uint64_t> words, const DecodedChunk::Rules& rules) {
+void DecodedBatch::add(std::span<const uint64_t> words, const DecodedChunk::Rules& rules,
+                       std::shared_ptr<const void> memory) {
   const shm::ChunkHeader& h = shm::header_of(words);
-  chunks_.push_back(
-      {h, words_.size(), words.size(), rules, group_of(rules, static_cast<device::Mode>(h.firmware_mode))});
-  words_.insert(words_.end(), words.begin(), words.end());
+  if (!memory) words_.insert(words_.end(), words.begin(), words.end());
+  chunks_.push_back({h, words, std::move(memory), words_.size() - std::min(words_.size(), words.size()),
+                     words.size(), rules, group_of(rules, static_cast<device::Mode>(h.firmware_mode))});
+  count_ += words.size();
 }
 
 size_t DecodedBatch::group_of(const DecodedChunk::Rules& rules, device::Mode mode) {

@@ -46,8 +46,10 @@ class DecodedBatch : public jobs::Workers::Job {
     bool has_words = false;
   };
   struct Chunk {
-    shm::ChunkHeader header;     // as it was added: the words are in another thread's caches
-    size_t from = 0, count = 0;  // its words in words_
+    shm::ChunkHeader header;  // as it was added: the words are in another thread's caches
+    std::span<const uint64_t> kept;
+    std::shared_ptr<const void> memory;  // of `kept`; null: a copy, in words_
+    size_t from = 0, count = 0;          // which of those
     DecodedChunk::Rules rules;
     size_t group = 0;
   };
@@ -63,19 +65,22 @@ class DecodedBatch : public jobs::Workers::Job {
                std::optional<markers::MetalDate> date)
       : work_(std::move(work)), scratch_(scratch), date_(date) {}
 
-  void add(std::span<const uint64_t> chunk, const DecodedChunk::Rules& rules);
+  // `memory` keeps the chunk; null: it is copied.
+  void add(std::span<const uint64_t> chunk, const DecodedChunk::Rules& rules,
+           std::shared_ptr<const void> memory = {});
   // Whether chunks are kept also where all their frames are alone.
   void keep_all(bool keep) { keep_all_ = keep; }
-  size_t words() const { return words_.size(); }
+  size_t words() const { return count_; }
   FrameWork* work() const { return work_.get(); }
   void clear() {
     chunks_.clear(), words_.clear();
+    count_ = 0;
     groups_used_ = 0;
   }
 
   std::span<const Chunk> chunks() const { return chunks_; }
   std::span<const uint64_t> words_of(const Chunk& chunk) const {
-    return std::span(words_).subspan(chunk.from, chunk.count);
+    return chunk.memory ? chunk.kept : std::span(words_).subspan(chunk.from, chunk.count);
   }
   // Behind the job's end.
   std::span<const Group> groups() const { return std::span(groups_).first(groups_used_); }
@@ -89,7 +94,8 @@ class DecodedBatch : public jobs::Workers::Job {
   void list(DecodedChunk& decoded, Group& group);
 
   std::vector<Chunk> chunks_;
-  std::vector<uint64_t> words_;  // theirs, one behind the other
+  std::vector<uint64_t> words_;  // of those whose memory is not kept, one behind the other
+  size_t count_ = 0;             // words of all chunks
   // What is behind those that are used is there for its memory.
   std::vector<Group> groups_;
   std::vector<std::unique_ptr<DecodedChunk>> kept_;

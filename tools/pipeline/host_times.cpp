@@ -53,7 +53,7 @@ bool HostTimes::covered(std::span<const uint64_t> chunk) const {
          map->second.final_until() / kHostTicksPerNs > h.read_time_ns;
 }
 
-std::span<const uint64_t> HostTimes::next_ready(bool all) {
+WaitingWords::Chunk HostTimes::next_ready(bool all) {
   if (waiting_.empty() || (!all && waiting_.bytes() < kMostWaiting && !covered(waiting_.front()))) return {};
   return waiting_.pop();
 }

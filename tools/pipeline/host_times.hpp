@@ -35,10 +35,12 @@ class HostTimes {
   std::string take_clock(std::span<const char> body);
   std::string take_domains(std::span<const char> json);
 
-  // A chunk of words, to be had back by next_ready().
-  void wait(std::span<const uint64_t> chunk) { waiting_.push(chunk); }
-  // The next chunk whose markers the model's final segments cover, or any when `all`. Empty: none. Valid until the next call of either.
-  std::span<const uint64_t> next_ready(bool all);
+  // A chunk of words, to be had back by next_ready(). `memory` keeps them; null: they are copied.
+  void wait(std::span<const uint64_t> chunk, std::shared_ptr<const void> memory) {
+    waiting_.push(chunk, std::move(memory));
+  }
+  // The next chunk whose markers the model's final segments cover, or any when `all`. None: without words.
+  WaitingWords::Chunk next_ready(bool all);
 
   // What convert() makes, and memory that it uses again.
   struct Converted {

@@ -35,7 +35,8 @@ Pipeline::~Pipeline() {
   if (!ahead_.empty()) workers_->forget_all();
 }
 
-void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
+void Pipeline::push(std::span<const uint64_t> chunk, Format& format,
+                    const std::shared_ptr<const void>& memory) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
   if (h.kind != ChunkKind::device_words) catch_up(format);
@@ -51,8 +52,8 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   const shm::LossRecord* const loss = losses_.push(chunk);
   switch (h.kind) {
     case ChunkKind::device_words:
-      if (!host_clock_ || !s.clock_model) return words(chunk, s, format);
-      s.times.wait(chunk);
+      if (!host_clock_ || !s.clock_model) return words(chunk, memory, s, format);
+      s.times.wait(chunk, memory);
       return release(s, format, false);
     case ChunkKind::clock:
       if (std::string why = s.times.take_clock(body); !why.empty()) {
@@ -135,9 +136,9 @@ void Pipeline::absorb(const Pipeline& other) {
 void Pipeline::release(SessionState& s, Format& format, bool all) {
   const uint64_t before = delivered_;
   while (delivered_ - before < most_markers_) {
-    const std::span<const uint64_t> chunk = s.times.next_ready(all);
-    if (chunk.empty()) return;
-    words(chunk, s, format);
+    WaitingWords::Chunk chunk = s.times.next_ready(all);
+    if (chunk.words.empty()) return;
+    words(chunk.words, std::move(chunk.memory), s, format);
   }
 }
 
@@ -308,7 +309,8 @@ DecodedChunk::Rules Pipeline::rules_for(const shm::ChunkHeader& h, SessionState&
           format.order(), keep_duplicates_};
 }
 
-void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& format) {
+void Pipeline::words(std::span<const uint64_t> chunk, std::shared_ptr<const void> memory, SessionState& s,
+                     Format& format) {
   if (!workers_) return words_at_once(chunk, s, format);
   if (!filling_) {
     while (ahead_.size() >= kAheadAThread * workers_->threads()) take_oldest(format);
@@ -316,7 +318,7 @@ void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& f
     filling_ = std::move(spare_.back());
     spare_.pop_back();
   }
-  filling_->batch.add(chunk, rules_for(shm::header_of(chunk), s, format));
+  filling_->batch.add(chunk, rules_for(shm::header_of(chunk), s, format), std::move(memory));
   filling_->sessions.push_back(&s);
   if (filling_->batch.words() >= kBatchWords) hand_over();
 }

@@ -52,8 +52,8 @@ class Pipeline {
     scratch_ = std::vector<DecodedBatch::Scratch>(workers.threads());
   }
 
-  // One chunk, already checked by its source.
-  void push(std::span<const uint64_t> chunk, Format& format);
+  // One chunk, already checked by its source. `memory` keeps its words; null: they are copied where they are needed later.
+  void push(std::span<const uint64_t> chunk, Format& format, const std::shared_ptr<const void>& memory = {});
 
   // The format has had all words that do not wait for the time stage.
   void catch_up(Format& format);
@@ -141,7 +141,8 @@ class Pipeline {
   uint32_t free_chip(uint32_t wanted, const std::string& device);
   void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);
   DecodedChunk::Rules rules_for(const shm::ChunkHeader& h, SessionState& s, const Format& format) const;
-  void words(std::span<const uint64_t> chunk, SessionState& s, Format& format);
+  void words(std::span<const uint64_t> chunk, std::shared_ptr<const void> memory, SessionState& s,
+             Format& format);
   void words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format);
   void hand_over();
   void take_oldest(Format& format);

@@ -89,6 +89,7 @@ class FileSource : public Source {
       : reader_(path, wanted, workers), path_(path) {}
 
   Next next(std::vector<uint64_t>& chunk) override { return reader_.next(chunk) ? Next::chunk : Next::end; }
+  Next next_kept(shm::KeptChunk& chunk) override { return reader_.next(chunk) ? Next::chunk : Next::end; }
 
   std::vector<std::string> complaints() const override {
     std::vector<std::string> all;

@@ -22,6 +22,13 @@ class Source {
   virtual ~Source() = default;
   enum class Next { chunk, end, idle };  // idle: nothing now, more may come
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
+  // The same, without a copy where the source can do without.
+  virtual Next next_kept(shm::KeptChunk& chunk) {
+    const Next next = this->next(chunk.own);
+    chunk.words = chunk.own;
+    chunk.memory.reset();
+    return next;
+  }
   // For a source that is followed: how long next() waits before it returns idle, at least 1 ms.
   virtual void wait_at_most(unsigned) {}
   // Losses and damage on the way here, as sentences; empty if there are none.

@@ -1,61 +1,61 @@
-// Chunks of words that wait, the first of them first. They lie one behind the other in blocks of memory that are used again: chunks of a live card
-// are small, and come by the hundred thousand.
+// Chunks of words that wait, the first of them first. A chunk whose memory is kept stays where it is; others are copied, one behind the other, into
+// blocks of memory that are used again: chunks of a live card are small, and come by the hundred thousand.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "collector/jobs/memory_pool.hpp"
 
 namespace ttc::tools {
 
 class WaitingWords {
  public:
   static constexpr size_t kBlockWords = 32 << 10;  // of one that holds no larger chunk
-  static constexpr size_t kMostSpareBlocks = 64;
 
-  void push(std::span<const uint64_t> chunk) {
-    if (blocks_.empty() || blocks_.back().words.size() + 1 + chunk.size() > kBlockWords) add_block();
-    std::vector<uint64_t>& words = blocks_.back().words;
-    words.push_back(chunk.size());
-    words.insert(words.end(), chunk.begin(), chunk.end());
-    bytes_ += chunk.size_bytes();
+  struct Chunk {
+    std::span<const uint64_t> words;
+    std::shared_ptr<const void> memory;  // of the words
+  };
+
+  // `memory` keeps the words; null: they are copied.
+  void push(std::span<const uint64_t> words, std::shared_ptr<const void> memory = {}) {
+    bytes_ += words.size_bytes();
+    if (!memory) {
+      if (!block_ || block_->size() + words.size() > block_->capacity()) begin_block(words.size());
+      block_->insert(block_->end(), words.begin(), words.end());
+      words = std::span<const uint64_t>(*block_).last(words.size());
+      memory = block_;
+    }
+    chunks_.push_back({words, std::move(memory)});
   }
-  bool empty() const { return blocks_.empty(); }
+  bool empty() const { return chunks_.empty(); }
   uint64_t bytes() const { return bytes_; }
   // Not empty.
-  std::span<const uint64_t> front() const {
-    const Block& block = blocks_.front();
-    return std::span(block.words).subspan(block.next + 1, block.words[block.next]);
-  }
-  // The chunk stays where it is until the next call that is not const.
-  std::span<const uint64_t> pop() {
-    const std::span<const uint64_t> chunk = front();
-    Block& block = blocks_.front();
-    bytes_ -= chunk.size_bytes();
-    block.next += 1 + chunk.size();
-    if (block.next < block.words.size()) return chunk;
-    if (spare_.size() == kMostSpareBlocks) spare_.pop_back();
-    spare_.push_back(std::move(block.words));
-    blocks_.pop_front();
+  std::span<const uint64_t> front() const { return chunks_.front().words; }
+  Chunk pop() {
+    Chunk chunk = std::move(chunks_.front());
+    chunks_.pop_front();
+    bytes_ -= chunk.words.size_bytes();
+    if (chunks_.empty()) block_.reset();
     return chunk;
   }
 
  private:
-  struct Block {
-    std::vector<uint64_t> words;  // of each chunk: how many it has, and these
-    size_t next = 0;              // the first that was not popped
-  };
-  void add_block() {
-    Block& fresh = blocks_.emplace_back();
-    if (spare_.empty()) return fresh.words.reserve(kBlockWords);
-    fresh.words = std::move(spare_.back());
-    fresh.words.clear();
-    spare_.pop_back();
+  using Block = std::vector<uint64_t>;
+  void begin_block(size_t words) {
+    block_ = blocks_.take();
+    block_->clear();
+    block_->reserve(std::max(kBlockWords, words));
   }
 
-  std::deque<Block> blocks_;  // none is empty
-  std::vector<std::vector<uint64_t>> spare_;
+  std::deque<Chunk> chunks_;
+  jobs::MemoryPool<Block> blocks_;
+  std::shared_ptr<Block> block_;  // that is being filled, and never grows; null: none
   uint64_t bytes_ = 0;
 };
 

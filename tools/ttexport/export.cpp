@@ -148,10 +148,14 @@ class Export {
         [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, out_);
   }
 
-  void push(std::vector<uint64_t>& chunk) {
+  void push(shm::KeptChunk& chunk) {
     if (o_.redact)
-      if (const std::span<const uint64_t> words = redactor_.redacted(chunk); words.data() != chunk.data())
-        chunk.assign(words.begin(), words.end());
+      if (const std::span<const uint64_t> words = redactor_.redacted(chunk.words);
+          words.data() != chunk.words.data()) {
+        chunk.own.assign(words.begin(), words.end());
+        chunk.words = chunk.own;
+        chunk.memory.reset();
+      }
     feed_.push(*source_, chunk);
   }
 
@@ -184,12 +188,12 @@ class Export {
 
   void copy() {
     ProgressBar bar(*source_);
-    for (std::vector<uint64_t> chunk;;) {
+    for (shm::KeptChunk chunk;;) {
       bar.step();
       if (stop && !o_.follow)
         throw OutputError("output " + o_.output + " is not written: stopped by a signal");
       if (stop) return;
-      const Source::Next next = source_->next(chunk);
+      const Source::Next next = source_->next_kept(chunk);
       if (next == Source::Next::end) return;
       if (next == Source::Next::idle) {
         settle();

@@ -33,5 +33,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ttc::program::keep_freed_memory();
   return ttc::program::run_program(kTtexport, [&] { return run(argc, argv); });
 }

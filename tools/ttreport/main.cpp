@@ -47,5 +47,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ttc::program::keep_freed_memory();
   return ttc::program::run_program(kTtreport, [&] { return run(argc, argv); });
 }

@@ -176,7 +176,7 @@ class FrameTexts {
   // A text, whose memory goes back to its thread.
   class Ready {
    public:
-    Ready(ThreadMemory& memory, unsigned thread, std::vector<char> text)
+    Ready(ThreadMemory& memory, unsigned thread, OutputMemory text)
         : memory_(memory), thread_(thread), text_(std::move(text)) {}
     ~Ready() { memory_.give(thread_, std::move(text_)); }
     Ready(const Ready&) = delete;
@@ -187,7 +187,7 @@ class FrameTexts {
    private:
     ThreadMemory& memory_;
     const unsigned thread_;
-    std::vector<char> text_;
+    OutputMemory text_;
   };
   class Batch : public jobs::Workers::Job {
    public:

@@ -55,6 +55,8 @@ class CaptureReader {
   // Then `cut()` returns whether the file ends in the middle of a chunk or block, and `damage()` describes
   // the first damage. Behind damage a file of version 1 cannot be read; of version 2 the other blocks were read.
   bool next(std::vector<uint64_t>& chunk);
+  // The same, without a copy: chunks of a block share its memory, which is used again when none of them is kept.
+  bool next(shm::KeptChunk& chunk);
   bool cut() const;
   const std::string& damage() const;
   size_t damaged_parts() const;

@@ -33,9 +33,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace ttc::shm {
 
@@ -201,6 +203,14 @@ static_assert(offsetof(TelemetryRecord, host_ns) == 0 && offsetof(TelemetryRecor
 // alignment. Returns the first contradiction; empty when the chunk is sound. It does not check that values of
 // enumerations are known: a reader must handle unknown values itself.
 std::string check_chunk(std::span<const uint64_t> chunk);
+
+// A chunk as its source hands it over, checked.
+struct KeptChunk {
+  std::span<const uint64_t> words;
+  std::shared_ptr<const void>
+      memory;                 // keeps the words, beside those of other chunks; null: they are in `own`
+  std::vector<uint64_t> own;  // else memory for the next chunk
+};
 
 inline const ChunkHeader& header_of(std::span<const uint64_t> chunk) {
   return *reinterpret_cast<const ChunkHeader*>(chunk.data());

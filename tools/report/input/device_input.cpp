@@ -177,7 +177,7 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
     tools::FormatFeed feed(pipeline, events);
     std::vector<ZoneShard*> sides;
     if (workers) sides = start_threads(options, *workers, events, paired, pipeline, feed);
-    std::vector<uint64_t> chunk;
+    shm::KeptChunk chunk;
     uint64_t bytes = 0, count = 0;
     double total = 0;
     std::error_code ignored;
@@ -185,11 +185,11 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
       if (const auto size = std::filesystem::file_size(one, ignored); !ignored)
         total += static_cast<double>(size);
     for (;;) {
-      const auto next = source->next(chunk);
+      const auto next = source->next_kept(chunk);
       if (next == tools::Source::Next::end || (for_a_time && Clock::now() >= until)) break;
       if (next == tools::Source::Next::idle) continue;
-      if (options.chunk) options.chunk(chunk);
-      bytes += chunk.size() * 8;
+      if (options.chunk) options.chunk(chunk.words);
+      bytes += chunk.words.size_bytes();
       feed.push(*source, chunk);
       if (options.progress && total > 0 && ++count % 256 == 0)
         options.progress(std::min(1.0, static_cast<double>(bytes) / total));

@@ -7,14 +7,14 @@
 namespace ttc::card {
 namespace {
 
-constexpr Coord kOwnPcie{2, 0}, kOtherPcie{11, 0}, kWormholePcie{0, 3};
+constexpr Coord kOwnPcie{2, 0}, kPcieOfOther{11, 0}, kWormholePcie{0, 3};
 constexpr auto kLow = static_cast<uint32_t>(kTimerLow & (kWindowBytes - 1));
 
 TEST_P(KmdCard, the_reference_timer_is_refused_unless_it_is_requested) {
   add();
   open();
   const uint64_t moves = card->transactions().window_moves;
-  for (const Coord tile : {kOwnPcie, kOtherPcie, kWormholePcie})
+  for (const Coord tile : {kOwnPcie, kPcieOfOther, kWormholePcie})
     EXPECT_EQ(card->aim(Window::control, tile, kTimerBlock), Access::refused);
   EXPECT_EQ(card->transactions().window_moves, moves);
   EXPECT_TRUE(model.state(0).hazards.empty());
@@ -28,7 +28,7 @@ TEST_P(KmdCard, the_reference_timer_is_read_of_the_boards_own_pcie_tile) {
     return;
   }
   const uint64_t moves = card->transactions().window_moves;
-  EXPECT_EQ(card->aim(Window::control, kOtherPcie, kTimerBlock), Access::refused);
+  EXPECT_EQ(card->aim(Window::control, kPcieOfOther, kTimerBlock), Access::refused);
   EXPECT_EQ(card->transactions().window_moves, moves) << "the unused tile was aimed at";
   uint32_t first = 0, second = 0, high = 7;
   ASSERT_EQ(card->aim(Window::control, kOwnPcie, kTimerBlock), Access::ok);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/kept_chunks.hpp"
 #include "tests/support/launch_chunks.hpp"
 
 namespace ttc::tools {
@@ -44,7 +45,11 @@ class CountedSide : public LaneShards::Side {
 
 class LaneShardsTest : public testing::Test {
  protected:
-  void push(std::vector<uint64_t> chunk) { shards_.push(chunk); }
+  void push(std::vector<uint64_t> words) {
+    shm::KeptChunk chunk =
+        ++pushed_ % 3 == 0 ? test::own_chunk(std::move(words)) : test::shared_chunk(std::move(words));
+    shards_.push(chunk);
+  }
   void push_words(uint8_t core) {
     const device::Format& format = markers::layout_by_generation(test::kLaunchGeneration)->format;
     push(test::lane_chunk(
@@ -55,6 +60,7 @@ class LaneShardsTest : public testing::Test {
     record.host_ns = number;
     push(test::chunk_of(shm::ChunkKind::telemetry, &record, sizeof record));
   }
+  uint64_t pushed_ = 0;
   CountedCalls format_;
   Pipeline pipeline_{{}, false};
   jobs::Workers workers_{2};

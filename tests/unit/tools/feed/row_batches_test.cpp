@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "firmware_markers/perf_counter.hpp"
+#include "tests/support/kept_chunks.hpp"
 #include "tests/support/launch_chunks.hpp"
 
 namespace ttc::tools {
@@ -112,13 +113,15 @@ std::string rows_of(const std::vector<RowChunk>& chunks, jobs::Workers* workers,
           *workers, [] { return std::make_unique<Pipeline>(Filter(), false); },
           [](Output& rows) { return std::make_unique<RowFormat>(rows); }, pipeline, format, out);
     uint32_t i = 0;
-    for (RowChunk chunk : chunks) {
+    for (const RowChunk& words : chunks) {
       if (!batches) {
-        pipeline.push(chunk, format);
+        pipeline.push(words, format);
         continue;
       }
+      shm::KeptChunk chunk = i % 3 == 0 ? test::own_chunk(words) : test::shared_chunk(words);
       batches->push(chunk);
-      if (settle_every && ++i % settle_every == 0) batches->settle();
+      ++i;
+      if (settle_every && i % settle_every == 0) batches->settle();
     }
     if (batches) batches->finish();
     pipeline.finish(format);
@@ -172,7 +175,10 @@ TEST(RowBatches, what_a_thread_throws_is_thrown_to_the_caller) {
       workers, [] { return std::make_unique<Pipeline>(Filter(), false); },
       [](Output& rows) { return std::make_unique<RefusingRows>(rows); }, pipeline, format, out);
   const auto all = [&] {
-    for (RowChunk chunk : row_chunks(1)) batches.push(chunk);
+    for (const RowChunk& words : row_chunks(1)) {
+      shm::KeptChunk chunk = test::own_chunk(words);
+      batches.push(chunk);
+    }
     batches.settle();
   };
   EXPECT_THROW(all(), std::runtime_error);

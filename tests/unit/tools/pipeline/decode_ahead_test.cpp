@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "firmware_markers/perf_counter.hpp"
+#include "tests/support/kept_chunks.hpp"
 #include "tests/support/launch_chunks.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "ttcollect/clock_segment.hpp"
@@ -252,6 +253,14 @@ std::pair<std::string, std::string> names_of_one_id() {
   }
 }
 
+// In memory that is gone when the pipeline does not keep it, or that it must copy.
+void push_some_kept(const std::vector<WordChunk>& chunks, Pipeline& pipeline, Format& format) {
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const shm::KeptChunk chunk = i % 3 == 0 ? test::own_chunk(chunks[i]) : test::shared_chunk(chunks[i]);
+    pipeline.push(chunk.words, format, chunk.memory);
+  }
+}
+
 std::string calls_of(const std::vector<WordChunk>& chunks, std::optional<HostClock> clock, Order order,
                      jobs::Workers* workers) {
   Filter filter;
@@ -259,7 +268,7 @@ std::string calls_of(const std::vector<WordChunk>& chunks, std::optional<HostClo
   WrittenCalls format(order);
   Pipeline pipeline(filter, false, {}, clock);
   if (workers) pipeline.decode_ahead(*workers);
-  for (const WordChunk& chunk : chunks) pipeline.push(chunk, format);
+  push_some_kept(chunks, pipeline, format);
   pipeline.finish(format);
   format.end();
   const markers::Anomalies a = pipeline.anomalies();
@@ -327,7 +336,7 @@ std::string alone_calls(const std::vector<WordChunk>& chunks, std::optional<Host
   AloneCalls format;
   Pipeline pipeline({}, false, {}, clock);
   if (workers) pipeline.decode_ahead(*workers);
-  for (const WordChunk& chunk : chunks) pipeline.push(chunk, format);
+  push_some_kept(chunks, pipeline, format);
   pipeline.finish(format);
   if (taken_alone) *taken_alone = format.taken_alone;
   const markers::Anomalies a = pipeline.anomalies();

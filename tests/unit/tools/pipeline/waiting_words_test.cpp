@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "tests/support/kept_chunks.hpp"
+
 namespace ttc::tools {
 namespace {
 
@@ -21,7 +23,10 @@ TEST(WaitingWords, come_back_in_the_order_in_which_they_came) {
         const bool large = dice() % 500 == 0;  // larger than a block, too
         std::vector<uint64_t> chunk(1 + dice() % (large ? 3 * WaitingWords::kBlockWords : 200));
         std::generate(chunk.begin(), chunk.end(), dice);
-        waiting.push(chunk);
+        if (dice() % 2)
+          waiting.push(chunk);
+        else if (const shm::KeptChunk kept = test::shared_chunk(chunk); true)
+          waiting.push(kept.words, kept.memory);
         bytes += chunk.size() * 8;
         expected.push_back(std::move(chunk));
       } else if (!expected.empty()) {
@@ -29,10 +34,11 @@ TEST(WaitingWords, come_back_in_the_order_in_which_they_came) {
         EXPECT_TRUE(std::equal(expected.front().begin(), expected.front().end(), waiting.front().begin(),
                                waiting.front().end()))
             << "seed " << seed;
-        const std::span<const uint64_t> chunk = waiting.pop();
-        EXPECT_TRUE(std::equal(expected.front().begin(), expected.front().end(), chunk.begin(), chunk.end()))
+        const WaitingWords::Chunk chunk = waiting.pop();
+        EXPECT_TRUE(std::equal(expected.front().begin(), expected.front().end(), chunk.words.begin(),
+                               chunk.words.end()))
             << "seed " << seed;
-        bytes -= chunk.size_bytes();
+        bytes -= chunk.words.size_bytes();
         expected.pop_front();
       }
       ASSERT_EQ(waiting.bytes(), bytes);
@@ -48,7 +54,8 @@ TEST(WaitingWords, blocks_are_used_again) {
   for (int round = 0; round < 50; ++round) {
     for (size_t words = 0; words < 3 * WaitingWords::kBlockWords; words += chunk.size()) waiting.push(chunk);
     while (!waiting.empty())
-      blocks.insert(reinterpret_cast<uintptr_t>(waiting.pop().data()) / (8 * WaitingWords::kBlockWords));
+      blocks.insert(reinterpret_cast<uintptr_t>(waiting.pop().words.data()) /
+                    (8 * WaitingWords::kBlockWords));
   }
   EXPECT_LE(blocks.size(), 2u * 4);  // a block lies in two places of that size
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "firmware_markers/perf_counter.hpp"
+#include "tests/support/kept_chunks.hpp"
 #include "tests/support/launch_chunks.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "tools/tables/ops_json.hpp"
@@ -152,8 +153,9 @@ std::string view_of(const std::vector<ViewedChunk>& chunks, View view, bool gzip
       Pipeline pipeline({}, false, {}, HostClock::raw);
       if (workers) pipeline.decode_ahead(*workers);
       uint32_t pushed = 0;
-      for (const ViewedChunk& chunk : chunks) {
-        pipeline.push(chunk, format);
+      for (const ViewedChunk& words : chunks) {
+        const shm::KeptChunk chunk = pushed % 3 == 0 ? test::own_chunk(words) : test::shared_chunk(words);
+        pipeline.push(chunk.words, format, chunk.memory);
         if (++pushed % 100 == 0 && timeline) pipeline.catch_up(format), timeline->settle();
       }
       pipeline.finish(format);
