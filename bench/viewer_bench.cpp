@@ -8,7 +8,7 @@
 
 #include "bench/synthetic_chunks.hpp"
 #include "tools/pipeline/pipeline.hpp"
-#include "tools/viewers/chrome.hpp"
+#include "tools/viewers/chrome/chrome.hpp"
 #include "tools/viewers/perfetto/perfetto.hpp"
 #include "tools/viewers/tracy_timeline.hpp"
 

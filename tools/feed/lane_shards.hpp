@@ -66,7 +66,7 @@ class LaneShards {
 
  private:
   static constexpr size_t kBatchWords = 8 << 10;  // 64-bit: what is made of them stays in the caches
-  static constexpr size_t kMostBatches = 3;
+  static constexpr size_t kMostBatches = 8;       // with fewer a thread waits while the owner does a batch
   static constexpr size_t kShardsAThread = 2;
 
   struct Item {

@@ -3,7 +3,7 @@
 #include "tools/formats/telemetry_csv.hpp"
 #include "tools/pipeline/format.hpp"
 #include "tools/tables/ops_json.hpp"
-#include "tools/viewers/chrome.hpp"
+#include "tools/viewers/chrome/chrome.hpp"
 #include "tools/viewers/perfetto/perfetto.hpp"
 #include "tools/viewers/svg_timeline.hpp"
 

@@ -9,13 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "collector/jobs/memory_pool.hpp"
-
 namespace ttc::tools {
 
 class WaitingWords {
  public:
   static constexpr size_t kBlockWords = 32 << 10;  // of one that holds no larger chunk
+  static constexpr size_t kMostSpareBlocks = 64;
 
   struct Chunk {
     std::span<const uint64_t> words;
@@ -37,6 +36,7 @@ class WaitingWords {
   uint64_t bytes() const { return bytes_; }
   // Not empty.
   std::span<const uint64_t> front() const { return chunks_.front().words; }
+  // Chunks are let go by the thread that pushes.
   Chunk pop() {
     Chunk chunk = std::move(chunks_.front());
     chunks_.pop_front();
@@ -48,14 +48,20 @@ class WaitingWords {
  private:
   using Block = std::vector<uint64_t>;
   void begin_block(size_t words) {
-    block_ = blocks_.take();
+    const auto unused =
+        std::find_if(blocks_.begin(), blocks_.end(), [](const auto& b) { return b.use_count() == 1; });
+    if (unused != blocks_.end())
+      block_ = *unused;
+    else
+      block_ = std::make_shared<Block>();
+    if (unused == blocks_.end() && blocks_.size() < kMostSpareBlocks) blocks_.push_back(block_);
     block_->clear();
     block_->reserve(std::max(kBlockWords, words));
   }
 
   std::deque<Chunk> chunks_;
-  jobs::MemoryPool<Block> blocks_;
-  std::shared_ptr<Block> block_;  // that is being filled, and never grows; null: none
+  std::vector<std::shared_ptr<Block>> blocks_;  // those without another user are used again
+  std::shared_ptr<Block> block_;                // that is being filled, and never grows; null: none
   uint64_t bytes_ = 0;
 };
 

@@ -199,14 +199,7 @@ void Perfetto::begin_lane(const TimelineLane& is, bool aside, uint64_t ns) {
                     is.risc * kLaneRanks + 1);
   begin_sequence(aside ? lane.aside : lane.main, chip, track, ns);
   if (aside) return lane.aside_begun.store(true, std::memory_order_release);
-  const std::lock_guard lock(lane_mutex_);
-  begun_lanes_[lane_key(is.chip, is.core_x, is.core_y, is.risc)] = &lane;
-}
-
-const Perfetto::Lane* Perfetto::begun_lane(const FrameEvents& f) const {
-  const std::lock_guard lock(lane_mutex_);
-  const auto lane = begun_lanes_.find(lane_key(f.chip, f.core_x, f.core_y, f.risc));
-  return lane == begun_lanes_.end() ? nullptr : lane->second;
+  begun_lanes_.add(is.chip, is.core_x, is.core_y, is.risc, lane);
 }
 
 std::unique_ptr<FrameTextMaker> Perfetto::text_maker(const ZoneLabels& labels) {

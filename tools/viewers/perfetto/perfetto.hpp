@@ -21,14 +21,13 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "tools/viewers/frame_texts.hpp"
 #include "tools/viewers/perfetto/interned_names.hpp"
 #include "tools/viewers/perfetto/protobuf.hpp"
 #include "tools/viewers/timeline.hpp"
+#include "tools/viewers/zones/begun_lanes.hpp"
 
 namespace ttc::tools {
 
@@ -108,11 +107,6 @@ class Perfetto : public TimelineWriter {
   }
   static void put_name(Output& to, const Sequence& sequence, uint32_t number, const std::string& name,
                        const std::string& file, uint32_t line);
-  static uint64_t lane_key(uint32_t chip, uint8_t x, uint8_t y, uint8_t risc) {
-    return uint64_t{chip} << 24 | uint64_t{x} << 16 | uint64_t{y} << 8 | risc;
-  }
-  // Any thread. Null: there is no such lane, or it has not begun.
-  const Lane* begun_lane(const FrameEvents& frame) const;
   static char* put_head(char* at, const Sequence& sequence, uint64_t ns);
   // `cycles`: 0: not to be shown.
   static void put_end(Output& to, const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles,
@@ -130,10 +124,9 @@ class Perfetto : public TimelineWriter {
   bool arguments_;
   std::map<uint32_t, Chip> chips_;
   std::deque<Lane> lanes_;  // by number; they stay where they are
-  mutable std::mutex lane_mutex_;
-  std::unordered_map<uint64_t, const Lane*> begun_lanes_;  // by lane_key()
-  std::vector<Row> rows_;                                  // by number
-  std::vector<uint64_t> counters_;                         // tracks, by number
+  BegunLanes<Lane> begun_lanes_;
+  std::vector<Row> rows_;           // by number
+  std::vector<uint64_t> counters_;  // tracks, by number
   HostPids pids_{kMostChips};
   std::vector<Process> processes_;  // by number, as all below
   std::vector<Row> threads_, host_rows_;

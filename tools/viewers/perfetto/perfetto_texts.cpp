@@ -13,38 +13,6 @@ void Perfetto::FramesText::begin(unsigned thread) {
   made_.clear(), names_.clear(), own_names_.clear();
 }
 
-const Perfetto::Lane* Perfetto::FramesText::lane_of(const FrameEvents& f) {
-  const uint64_t key = lane_key(f.chip, f.core_x, f.core_y, f.risc);
-  KnownLane& known = lanes_[((f.core_y * 17u + f.core_x) * 8 + f.risc) % lanes_.size()];
-  if (!known.lane || known.key != key) known = {key, writer_.begun_lane(f)};
-  return known.lane;
-}
-
-const ZoneLabels::Lane* Perfetto::FramesText::labels_of(const FrameEvents& f) {
-  for (const KnownLabels& known : known_labels_)
-    if (known.names == &f.names && known.risc == f.risc && known.kind == f.core_kind && known.mode == f.mode)
-      return known.labels;
-  const ZoneLabels::Lane* const found = labels_.find_lane(f);
-  if (found) known_labels_.push_back({&f.names, f.core_kind, f.risc, f.mode, found});
-  return found;
-}
-
-bool Perfetto::FramesText::find_labels(const FrameEvents& f, std::span<const ZoneStep> steps,
-                                       const Lane& lane) {
-  const ZoneLabels::Lane* const labels = labels_of(f);
-  if (!labels) return false;
-  step_labels_.clear();
-  for (const ZoneStep& step : steps) {
-    if (step.marker == kNoMarker || (step.aside && !lane.aside_begun.load(std::memory_order_acquire)))
-      return false;
-    const bool ends = step.kind == ZoneStep::Kind::end;
-    step_labels_.push_back(ends ? nullptr : labels->known(f.markers[step.marker]));
-    if (!ends && (!step_labels_.back() || step_labels_.back()->number >= InternedNames::kShared))
-      return false;
-  }
-  return true;
-}
-
 void Perfetto::FramesText::put_name(const Sequence& s, const ZoneLabel& label, Made& made) {
   if (s.names->has(label.number)) return;
   if (!own_names_.insert(uint64_t{s.id} << 32 | label.number)) {
@@ -58,8 +26,11 @@ void Perfetto::FramesText::put_name(const Sequence& s, const ZoneLabel& label, M
 bool Perfetto::FramesText::make(const FrameEvents& f, std::span<const ZoneStep> steps,
                                 std::span<const uint64_t> ns, std::span<const uint32_t> bounds,
                                 uint32_t flow_marker) {
-  const Lane* const lane = lane_of(f);
-  if (!lane || EventTexts::any(f.markers) || !find_labels(f, steps, *lane)) return false;
+  const Lane* const lane = lanes_.lane_of(f);
+  if (!lane || EventTexts::any(f.markers) || !labels_.find(f, steps)) return false;
+  const std::span<const ZoneLabel* const> labels = labels_.found();
+  const bool aside = std::any_of(steps.begin(), steps.end(), [](const ZoneStep& s) { return s.aside; });
+  if (aside && !lane->aside_begun.load(std::memory_order_acquire)) return false;
   // Put again where a flow leads to it.
   if (std::any_of(f.semantics.begin(), f.semantics.end(),
                   [&](const auto& s) { return s.marker == flow_marker; }))
@@ -71,15 +42,15 @@ bool Perfetto::FramesText::make(const FrameEvents& f, std::span<const ZoneStep> 
   for (size_t i = 0; i < steps.size(); ++i) {
     const ZoneStep& step = steps[i];
     const Sequence& s = step.aside ? lane->aside : lane->main;
-    if (!step_labels_[i]) {
+    if (!labels[i]) {
       put_end(text_, s, ns[step.marker], step.flaw, writer_.arguments_ ? step.cycles : 0,
               step.marker < bounds.size() ? bounds[step.marker] : kNoDurationBound);
       continue;
     }
-    put_name(s, *step_labels_[i], made);
+    put_name(s, *labels[i], made);
     Texts::Step event;
     event.ns = ns[step.marker];
-    event.label = step_labels_[i];
+    event.label = labels[i];
     event.kind = step.kind, event.flaw = step.flaw, event.aside = step.aside;
     const uint32_t from = bytes();
     if (!f.semantics.empty() || has_payload(f.markers[step.marker].type)) {

@@ -1,7 +1,6 @@
 // Text of frames, made by the thread that decoded them: of lanes that have begun, with labels that are numbered. A name that the lane's sequence does
 // not have yet, and no frame of the batch before, is put in front of its event; that is right as long as no frame in between has put it there.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -9,13 +8,15 @@
 #include "tools/viewers/perfetto/number_set.hpp"
 #include "tools/viewers/perfetto/perfetto.hpp"
 #include "tools/viewers/zones/frame_text_maker.hpp"
+#include "tools/viewers/zones/step_labels.hpp"
 
 namespace ttc::tools {
 
 class Perfetto::FramesText : public FrameTextMaker {
  public:
   // Both outlive this.
-  FramesText(Perfetto& writer, const ZoneLabels& labels) : writer_(writer), labels_(labels) {}
+  FramesText(Perfetto& writer, const ZoneLabels& labels)
+      : writer_(writer), lanes_(writer.begun_lanes_), labels_(labels, InternedNames::kShared) {}
 
   void begin(unsigned thread) override;
   bool make(const FrameEvents& frame, std::span<const ZoneStep> steps, std::span<const uint64_t> ns,
@@ -39,35 +40,18 @@ class Perfetto::FramesText : public FrameTextMaker {
     InternedNames* of;
     uint32_t number;
   };
-  const Lane* lane_of(const FrameEvents& frame);
-  const ZoneLabels::Lane* labels_of(const FrameEvents& frame);
-  bool find_labels(const FrameEvents& frame, std::span<const ZoneStep> steps, const Lane& lane);
   void put_name(const Sequence& sequence, const ZoneLabel& label, Made& made);
 
   Perfetto& writer_;
-  const ZoneLabels& labels_;
+  BegunLanes<Lane>::View lanes_;
+  StepLabels labels_;
   unsigned thread_ = 0;
   bool taken_ = false;      // the owner has the text
   size_t names_taken_ = 0;  // of frames whose text was put, as long as all before were
   Output text_ = Output::in_memory();
   std::vector<Made> made_;
-  std::vector<Name> names_;                    // new ones, in the order of the text
-  NumberSet own_names_;                        // the same: sequence and number
-  std::vector<const ZoneLabel*> step_labels_;  // of one frame, by step; null: an end
-  // As found before: both stay where they are.
-  struct KnownLane {
-    uint64_t key;
-    const Lane* lane = nullptr;
-  };
-  std::array<KnownLane, 512> lanes_;  // by a part of the key
-  struct KnownLabels {
-    const markers::ZoneNames* names;
-    markers::CoreKind kind;
-    uint8_t risc;
-    device::Mode mode;
-    const ZoneLabels::Lane* labels;
-  };
-  std::vector<KnownLabels> known_labels_;
+  std::vector<Name> names_;  // new ones, in the order of the text
+  NumberSet own_names_;      // the same: sequence and number
 };
 
 }  // namespace ttc::tools

@@ -14,10 +14,15 @@
 // Overlapping zones have a lane of their own, as readers drop or misdraw overlapping X events of one thread.
 // `loc` is what Tracy's importer takes for the source.
 #pragma once
+#include <atomic>
 #include <deque>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "tools/viewers/frame_texts.hpp"
 #include "tools/viewers/timeline.hpp"
+#include "tools/viewers/zones/begun_lanes.hpp"
 
 namespace ttc::tools {
 
@@ -46,8 +51,12 @@ class Chrome : public TimelineWriter {
   void settle() override { texts_.settle(); }
   void end() override { texts_.settle(); }
   bool shows_bounds() const override { return arguments_; }
+  std::unique_ptr<FrameTextMaker> text_maker(const ZoneLabels& labels) override;
+  bool is_right(const FrameTextMaker&, uint32_t) const override { return true; }
+  void frame_text(FrameTextMaker& text, uint32_t number, const FrameEvents& frame, uint64_t flow) override;
 
  private:
+  class FramesText;
   static constexpr uint64_t kMostChips = 256;  // a chip is a process of its number and 1
   // The text that is the same in every event of a label.
   struct Label {
@@ -57,12 +66,25 @@ class Chrome : public TimelineWriter {
     std::string escaped;  // the name alone
     size_t room() const { return name.size() + zone.size(); }
   };
+  struct Lane {
+    const TimelineLane* is = nullptr;
+    std::atomic<bool> aside_begun = false;  // for other threads
+  };
+  // Of so many, other threads have the text, too.
+  static constexpr uint32_t kSharedLabels = 1 << 14;
   using Texts = FrameTexts<TimelineLane, Label>;
   // All of an event that is not a number.
   struct Words {
     std::string name, arguments;  // instead of the label's; behind it
   };
   const Label& label_of(const ZoneLabel& label);
+  // Any thread; the label's number is below kSharedLabels. Null: its text is not there yet.
+  const Label* known_label(const ZoneLabel& label) const {
+    return known_labels_[label.number].load(std::memory_order_acquire);
+  }
+  // All of it but label and time. `bounds`: by marker; empty: none.
+  static void set_step(Texts::Step& to, const ZoneStep& step, const FrameEvents& frame,
+                       std::span<const uint64_t> ns, std::span<const uint32_t> bounds);
   Output& out() { return texts_.at_once(); }
   void metadata(const char* what, uint64_t pid, uint32_t tid, const std::string& arguments);
   void encode(const Texts::Frame& frame, const Texts::Step& step, const StepExtra* extra, Output& to) const;
@@ -78,10 +100,14 @@ class Chrome : public TimelineWriter {
   void put_host(char phase, const HostThread& thread, uint64_t ns, std::string_view rest);
   void put_value(uint64_t pid, uint64_t ns, const std::string& name, double value);
   static void put_flow(Output& to, char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint64_t flow);
+  static void put_flow(Output& to, char phase, const TimelineLane& lane, bool aside, uint64_t ns,
+                       uint64_t flow);
   bool arguments_;
   bool first_ = true;
-  std::deque<Label> labels_;       // by number; they stay where they are
-  std::vector<bool> aside_known_;  // by lane
+  std::deque<Label> labels_;  // by number; they stay where they are
+  std::vector<std::atomic<const Label*>> known_labels_{kSharedLabels};
+  std::deque<Lane> lanes_;  // by number; they stay where they are
+  BegunLanes<Lane> begun_lanes_;
   HostPids pids_{kMostChips};
   std::vector<uint64_t> process_pids_;               // by number
   std::vector<std::vector<std::string>> host_open_;  // as open_, by thread

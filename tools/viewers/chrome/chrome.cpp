@@ -1,10 +1,11 @@
-#include "tools/viewers/chrome.hpp"
+#include "tools/viewers/chrome/chrome.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 
 #include "collector/draw/text_escape.hpp"
+#include "tools/viewers/chrome/chrome_texts.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -100,13 +101,21 @@ void Chrome::name_lane(const TimelineLane& is, const std::string& name, uint32_t
 
 void Chrome::lane(const TimelineLane& is) {
   name_lane(is, is.processor, tid_of(is, false), 0);
+  while (lanes_.size() <= is.number) lanes_.emplace_back();
+  lanes_[is.number].is = &is;
+  begun_lanes_.add(is.chip, is.core_x, is.core_y, is.risc, lanes_[is.number]);
 }
 
 void Chrome::begin_aside(const TimelineLane& is) {
-  if (aside_known_.size() <= is.number) aside_known_.resize(is.number + 1);
-  if (aside_known_[is.number]) return;
-  aside_known_[is.number] = true;
+  if (lanes_[is.number].aside_begun.exchange(true, std::memory_order_release)) return;
   name_lane(is, is.processor + " (overlapping)", tid_of(is, true), 1);
+}
+
+std::unique_ptr<FrameTextMaker> Chrome::text_maker(const ZoneLabels& labels) {
+  return texts_.on_threads() ? std::make_unique<FramesText>(*this, labels) : nullptr;
+}
+void Chrome::frame_text(FrameTextMaker& text, uint32_t number, const FrameEvents&, uint64_t flow) {
+  static_cast<FramesText&>(text).put(number, flow);
 }
 
 void Chrome::row(const TimelineRow& row) {
@@ -132,6 +141,7 @@ const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
   std::snprintf(hash, sizeof hash, R"(,"zone hash":"0x%04x")", unsigned{l.hash});
   if (l.hashed) label.zone = hash;
   if (!source.empty()) label.zone += R"(,"source":")" + source + "\"";
+  if (l.number < kSharedLabels) known_labels_[l.number].store(&label, std::memory_order_release);
   return label;
 }
 
@@ -198,9 +208,8 @@ void Chrome::encode(const Texts::Frame& frame, const Texts::Step& step, const St
   *at++ = '}';
   to.advance(static_cast<size_t>(at - start));
   if (extra)
-    for (const uint64_t flow : extra->flows)
-      put_flow(to, 's', pid_of(is), tid_of(is, step.aside), step.ns, flow);
-  if (step.flow) put_flow(to, 'f', pid_of(is), tid_of(is, step.aside), step.ns, frame.flow);
+    for (const uint64_t flow : extra->flows) put_flow(to, 's', is, step.aside, step.ns, flow);
+  if (step.flow) put_flow(to, 'f', is, step.aside, step.ns, frame.flow);
 }
 
 // A zone whose end comes in another frame: its E repeats what this B has.
@@ -235,6 +244,16 @@ void Chrome::put_end(const TimelineLane& is, uint64_t ns, const ZoneStep& step) 
   out().advance(static_cast<size_t>(at - start));
 }
 
+void Chrome::set_step(Texts::Step& to, const ZoneStep& step, const FrameEvents& f,
+                      std::span<const uint64_t> ns, std::span<const uint32_t> bounds) {
+  to.kind = step.kind, to.flaw = step.flaw, to.aside = step.aside;
+  to.whole = step.kind == ZoneStep::Kind::begin && step.other != kNoMarker;
+  if (!to.whole) return;
+  to.length_ns = ns[step.other] - ns[step.marker];
+  to.cycles = f.markers[step.other].time_cycles - f.markers[step.marker].time_cycles;
+  if (step.other < bounds.size()) to.bound_ns = bounds[step.other];
+}
+
 void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
   MarkerExtras extras(f);
   const bool may_have_extras = has_extras(f);
@@ -254,14 +273,8 @@ void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
     Texts::Step& kept = begins && !one_frame ? open : texts_.add();
     kept.ns = f.time_of(step);
     kept.label = &label_of(f.labels.of(m));
-    kept.kind = step.kind, kept.flaw = step.flaw, kept.aside = step.aside;
-    kept.whole = begins && one_frame;
+    set_step(kept, step, f.events, f.ns, f.bounds);
     kept.flow = begins && step.marker == f.flow_marker;
-    if (kept.whole) {
-      kept.length_ns = f.ns[step.other] - f.ns[step.marker];
-      kept.cycles = f.events.markers[step.other].time_cycles - m.time_cycles;
-      kept.bound_ns = f.bound_of(step.other);
-    }
     if (&kept == &open)
       begin_zone(frame, open, extra ? &*extra : nullptr);
     else if (extra)
@@ -280,6 +293,11 @@ void Chrome::put_flow(Output& to, char phase, uint64_t pid, uint32_t tid, uint64
   at = put_number(put_text(at, R"(,"name":"program","cat":"flow","id":)"), flow);
   at = put_text(at, phase == 'f' ? R"(,"bp":"e"})" : "}");
   to.advance(static_cast<size_t>(at - start));
+}
+
+void Chrome::put_flow(Output& to, char phase, const TimelineLane& lane, bool aside, uint64_t ns,
+                      uint64_t flow) {
+  put_flow(to, phase, pid_of(lane), tid_of(lane, aside), ns, flow);
 }
 
 void Chrome::put_span(uint64_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
