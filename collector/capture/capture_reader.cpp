@@ -72,7 +72,7 @@ class Ahead {
   Ahead(const Ahead&) = delete;
   Ahead& operator=(const Ahead&) = delete;
 
-  // Does what decode() does.
+  // Does what decode() does. No chunks: it could not.
   std::string next(std::shared_ptr<const ChunkBatch>& chunks) {
     Block& oldest = *under_way_.front();
     workers_.wait(oldest);
@@ -97,7 +97,7 @@ class Ahead {
     void run() override {
       const std::shared_ptr<ChunkBatch> memory = ahead_.memory_.take(done_by());
       why = decode(ahead_.file_, number, take, ahead_.decoders_[done_by()], *memory);
-      chunks = memory;
+      chunks = why.empty() ? memory : nullptr;
     }
     Ahead& ahead_;
   };
@@ -247,7 +247,7 @@ bool CaptureReader::Parts::next(shm::KeptChunk& chunk) {
 std::string CaptureReader::Parts::decode_now(size_t at, Take take) {
   const std::shared_ptr<ChunkBatch> chunks = memory.take();
   std::string why = decode(file, at, take, decoder, *chunks);
-  batch = chunks;
+  batch = why.empty() ? chunks : nullptr;
   return why;
 }
 

@@ -86,8 +86,7 @@ std::unique_ptr<RowBatches::Batch> RowBatches::unused() {
 // Of batches whose rows are written: few rows are then in use at a time, and stay in the caches of their thread.
 void RowBatches::take_back_rows() {
   for (auto& batch : spare_) {
-    if (batch->rows.empty()) continue;
-    if (out_.has_places() && !workers_.done(batch->placed)) return;  // they are written in this order
+    if (batch->rows.empty() || (out_.has_places() && !workers_.done(batch->placed))) continue;
     memory_.give(batch->done_by(), std::move(batch->rows));
   }
 }

@@ -141,8 +141,11 @@ const DeviceCsv::Tail& DeviceCsv::tail(Tails& tails, const markers::Marker& m,
   const bool quick_push = m.flags & markers::kQuickPush;
   const uint32_t key =
       m.id | static_cast<uint32_t>(m.type) << 16 | uint32_t{quick_push} << 24 | processor_key << 25;
-  const auto [it, fresh] = tails.try_emplace(key);
+  Tails::Recent& recent = tails.recent[key * 0x9e3779b1u >> (32 - Tails::kRecentBits)];
+  if (recent.tail && recent.key == key) return *recent.tail;
+  const auto [it, fresh] = tails.all.try_emplace(key);
   if (fresh) it->second = make_tail(named_by_id(m) ? names.choose(m.id, processor).source : nullptr, m);
+  recent = {key, &it->second};
   return it->second;
 }
 

@@ -4,6 +4,7 @@
 // Several devices share the table; column 1 distinguishes them. The head has room for one architecture and one
 // clock, those of the first device, as in tt-metal's own file.
 #pragma once
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,7 +54,16 @@ class DeviceCsv : public Format {
     std::string text;
     size_t name_end = 0;
   };
-  using Tails = std::unordered_map<uint32_t, Tail>;  // by id, type, flag, processor
+  struct Tails {
+    std::unordered_map<uint32_t, Tail> all;  // by id, type, flag, processor
+    // Those that were used last, by a part of a hash: in the first cache, where what finds them in `all` is not.
+    struct Recent {
+      uint32_t key = 0;
+      const Tail* tail = nullptr;
+    };
+    static constexpr unsigned kRecentBits = 10;
+    std::array<Recent, 1 << kRecentBits> recent{};
+  };
 
   Tail make_tail(const markers::ZoneSource* source, const markers::Marker& marker) const;
   const Tail& tail(Tails& tails, const markers::Marker& marker, const markers::ZoneNames& names,

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "tests/support/capture_blocks.hpp"
@@ -60,6 +61,8 @@ Got read_all(const std::string& path, const Wanted& wanted = {}, unsigned thread
       ++got.chunks;
       got.words += shm::header_of(c).kind == shm::ChunkKind::device_words;
     }
+    Chunk behind;
+    EXPECT_FALSE(reader.next(behind)) << "a chunk behind the end";
     got.cut = reader.cut();
     got.damaged = reader.damaged_parts();
     got.blocks_read = reader.blocks_read();
@@ -81,6 +84,32 @@ TEST(CaptureFile, a_whole_file_is_read_by_its_index_and_by_any_number_of_threads
     EXPECT_TRUE(got.indexed);
     EXPECT_FALSE(got.cut);
     EXPECT_EQ(got.damaged, 0u);
+  }
+}
+
+TEST(CaptureFile, chunks_that_are_kept_stay_when_the_reader_is_at_others) {
+  std::vector<std::vector<Chunk>> run = small_run();
+  for (uint64_t n = 4; n < 60; ++n) run.push_back({launch_chunk(n), launch_chunk(n + 100)});
+  const MemoryFile file(file_of(run));
+  std::vector<Chunk> copies;
+  CaptureReader copied(file.path());
+  for (Chunk c; copied.next(c);) copies.push_back(c);
+  ASSERT_EQ(copies.size(), 6u + 2 * 56);
+  for (const unsigned threads : {1u, 2u, 4u}) {
+    std::optional<jobs::Workers> workers;
+    if (threads > 1) workers.emplace(threads);
+    std::vector<shm::KeptChunk> kept;  // every third: the memory of some blocks is used again
+    {
+      CaptureReader reader(file.path(), {}, workers ? &*workers : nullptr);
+      size_t number = 0;
+      for (shm::KeptChunk chunk; reader.next(chunk); ++number)
+        if (number % 3 == 0) kept.push_back(chunk);
+      EXPECT_EQ(number, copies.size());
+    }
+    for (size_t i = 0; i < kept.size(); ++i)
+      EXPECT_TRUE(
+          std::equal(kept[i].words.begin(), kept[i].words.end(), copies[3 * i].begin(), copies[3 * i].end()))
+          << threads << " threads, chunk " << 3 * i;
   }
 }
 
