@@ -70,12 +70,12 @@ def start_card(arch, truth, *arguments):
                 return name, card
 
 
-def until(live, enough):
-    """Until a live collector's counters satisfy `enough`."""
+def until(live, enough, *processes):
+    """Until a live collector's counters satisfy `enough`. A process that ends before fails the test."""
     def reached():
         shown = h.live(live)
         return shown is not None and enough(shown["counters"])
-    h.wait_until(reached, "counters of the collector")
+    h.wait_until(reached, "counters of the collector", *processes)
 
 
 def launch(card, collector, programs, before=0, at_once=STEP):
@@ -84,7 +84,7 @@ def launch(card, collector, programs, before=0, at_once=STEP):
     for done in range(0, programs, at_once):
         card.stdin.write(f"{at_once}\n")
         card.stdin.flush()
-        until(collector.live, lambda c: c["frames"] >= (before + done + at_once) * LANES)
+        until(collector.live, lambda c: c["frames"] >= (before + done + at_once) * LANES, card, collector.process)
     h.check(h.finish(card)[0] == 0, "the card did not end in order")
 
 
