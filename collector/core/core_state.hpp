@@ -168,6 +168,8 @@ struct CoreState {
   Visits visits;
   FirmwareSeen firmware;
   uint32_t notes = 0;  // for the next chunk
+  uint32_t lane_in_turn =
+      0;  // the next delivery begins with it, where the last one did not come to all lanes
   RecycleState recycling;
 };
 

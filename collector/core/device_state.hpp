@@ -80,6 +80,7 @@ struct DeviceState {
   bool last_chance =
       false;  // likewise, and each core had one: what is unproven is decided by the evidence so far
   bool skipped_words = false;  // in the last sweep
+  bool took_a_part = false;    // a visit of the last sweep, of the words that it could have taken
   uint64_t line_ns = 0;        // what a line of the log takes, of late
   uint64_t visit_lines =
       ~uint64_t{0};  // that the visit under way may take of the logs, about; 0: it is a poll alone

@@ -1,6 +1,7 @@
 #include "collector/drain/delivery.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "collector/continuity/frame_judge.hpp"
 #include "collector/core/canaries.hpp"
@@ -14,6 +15,8 @@ namespace {
 using card::Access;
 using shm::LossCause;
 
+// A visit takes so many of a lane at least: any frame, and the begin of the one behind it, by which its end is recognised.
+constexpr uint64_t kLeastWords = device::kBufferWords + 64;
 constexpr uint64_t kSatOutPatienceNs = 50'000'000;  // BRISC's frame of that launch was dropped, then
 
 constexpr uint64_t round8(uint64_t bytes) {
@@ -26,42 +29,62 @@ std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset,
 
 }  // namespace
 
+// What takes longer than the poll deadline is void. Of a long backlog, or on a slow link, each visit therefore takes a part: some words of
+// every lane, or, where even a buffer's words of each are too many, the lanes in turn.
 Delivery::OfLanes<Delivery::Fetched> Delivery::plan(const ControlSample& snap, uint64_t& bytes) const {
-  OfLanes<Fetched> fetched;
   const uint64_t room = (publisher.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
-  // What takes longer than the poll deadline is void: of a long backlog on a slow link, a part at a time.
   const uint64_t lines_in_time =
-      std::min(timing::kPollDeadlineNs / 2 / std::max<uint64_t>(dev.line_ns, 1), dev.visit_lines) /
-      device::kMaxRiscs;
-  const uint64_t in_time = std::max<uint64_t>(lines_in_time * card::kLineBytes / 4, 2 * device::kBufferWords);
+      std::min(timing::kPollDeadlineNs / 2 / std::max<uint64_t>(dev.line_ns, 1), dev.visit_lines);
+  const uint64_t in_time =
+      std::max<uint64_t>(lines_in_time / device::kMaxRiscs * card::kLineBytes / 4, kLeastWords);
   const auto most =
       static_cast<uint32_t>(std::min<uint64_t>((room - 3 * card::kLineBytes) / 4, in_time)) & ~3u;
+  OfLanes<Fetched> fetched;
   bytes = Publisher::kHeadBytes;
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    LaneState& lane = core.lanes[r];
-    const bool only_landed = lane.caution.only_landed() && !lane.canary.none();
-    const uint32_t end =
-        only_landed ? std::min(snap.host_end[r], core.landing.landed()[r]) : snap.host_end[r];
-    if (end <= lane.cursor || end > dev.log_words()) continue;  // an index beyond the log is no index
-    // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
-    const auto in_line =
-        static_cast<uint32_t>(reader.log_address(core.tile, r, lane.cursor) % card::kLineBytes / 4);
-    uint32_t lead = std::min(in_line, lane.canary.words());
-    if (r == 0 && lead < 4) lead = std::min(in_line + Canary::kWords, lane.canary.words());
-    lead &= ~1u;
-    uint32_t words = std::min(end - lane.cursor, most);
-    // The last part of a log, where frames may have been dropped, is taken by itself: see LogRoomCheck.
-    if (lane.cursor + 2 * device::kBufferWords <= dev.roomy_until())
-      words = std::min(words, dev.roomy_until() - lane.cursor);
-    const bool cut = words < end - lane.cursor;
-    const auto in_last_line =
-        static_cast<uint32_t>(reader.log_address(core.tile, r, end) % card::kLineBytes / 4);
-    const bool in_line_ahead = in_last_line != 0 && in_last_line + kHeadWords <= card::kLineBytes / 4;
-    const uint32_t ahead = cut || !in_line_ahead || end + kHeadWords > dev.log_words() ? 0 : kHeadWords;
-    fetched.push_back({&lane, r, lead, words, ahead, cut, static_cast<uint32_t>(bytes + 4ull * lead)});
-    bytes += round8(4ull * (lead + words + ahead));
-  }
+  const uint32_t first = std::exchange(core.lane_in_turn, 0);
+  const auto take = [&](uint32_t r) {
+    const auto f = plan_lane(r, snap, most, bytes);
+    if (!f) return true;
+    const uint64_t with_it = bytes + round8(4ull * (f->lead + f->words + f->ahead));
+    if (!fetched.empty() && with_it > lines_in_time * card::kLineBytes) return false;
+    fetched.push_back(*f);
+    bytes = with_it;
+    dev.took_a_part = dev.took_a_part || f->cut;
+    return true;
+  };
+  const auto take_from = [&](uint32_t r) {
+    while (r < device::kMaxRiscs && take(r)) ++r;
+    if (r < device::kMaxRiscs) core.lane_in_turn = r, dev.took_a_part = true;
+  };
+  take_from(first);
+  if (fetched.empty()) take_from(0);
   return fetched;
+}
+
+// Nothing: no word of the lane is announced that may be taken now.
+std::optional<Delivery::Fetched> Delivery::plan_lane(uint32_t r, const ControlSample& snap, uint32_t most,
+                                                     uint64_t begin) const {
+  LaneState& lane = core.lanes[r];
+  const bool only_landed = lane.caution.only_landed() && !lane.canary.none();
+  const uint32_t end = only_landed ? std::min(snap.host_end[r], core.landing.landed()[r]) : snap.host_end[r];
+  if (end <= lane.cursor || end > dev.log_words())
+    return std::nullopt;  // an index beyond the log is no index
+  // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
+  const auto in_line =
+      static_cast<uint32_t>(reader.log_address(core.tile, r, lane.cursor) % card::kLineBytes / 4);
+  uint32_t lead = std::min(in_line, lane.canary.words());
+  if (r == 0 && lead < 4) lead = std::min(in_line + Canary::kWords, lane.canary.words());
+  lead &= ~1u;
+  uint32_t words = std::min(end - lane.cursor, most);
+  // The last part of a log, where frames may have been dropped, is taken by itself: see LogRoomCheck.
+  if (lane.cursor + 2 * device::kBufferWords <= dev.roomy_until())
+    words = std::min(words, dev.roomy_until() - lane.cursor);
+  const bool cut = words < end - lane.cursor;
+  const auto in_last_line =
+      static_cast<uint32_t>(reader.log_address(core.tile, r, end) % card::kLineBytes / 4);
+  const bool in_line_ahead = in_last_line != 0 && in_last_line + kHeadWords <= card::kLineBytes / 4;
+  const uint32_t ahead = cut || !in_line_ahead || end + kHeadWords > dev.log_words() ? 0 : kHeadWords;
+  return Fetched{&lane, r, lead, words, ahead, cut, static_cast<uint32_t>(begin + 4ull * lead)};
 }
 
 // Nothing of this epoch has been delivered, so that no canary shows whose the words are: bytes of an earlier run could pass for

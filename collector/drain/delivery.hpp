@@ -2,6 +2,7 @@
 // them for the next visit.
 #pragma once
 #include <boost/container/static_vector.hpp>
+#include <optional>
 #include <span>
 
 #include "collector/core/core_part.hpp"
@@ -31,6 +32,8 @@ class Delivery : CorePart {
   using OfLanes = boost::container::static_vector<T, device::kMaxRiscs>;
 
   OfLanes<Fetched> plan(const ControlSample& snap, uint64_t& bytes) const;
+  std::optional<Fetched> plan_lane(uint32_t risc, const ControlSample& snap, uint32_t most,
+                                   uint64_t begin) const;
   card::Expected<bool> same_epoch(const ControlSample& snap, std::span<const Fetched> fetched,
                                   const uint64_t* slot, bool interrupted);
   void accept(const Fetched& f, const uint64_t* slot, const ControlSample& snap, uint64_t now_ns,

@@ -121,7 +121,7 @@ uint64_t Drain::must_ns(const CoreState& core) const {
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = reader_.now_ns();
   dev_.last_chance = dev_.ending && all;
-  dev_.skipped_words = false;
+  dev_.skipped_words = dev_.took_a_part = false;
   dev_.ending = dev_.ending || all;
   // The last sweep needs the time of now.
   if (!dev_.cores.empty()) part(dev_.cores.front()).read_clock(all ? 0 : CorePart::kClockEveryNs);

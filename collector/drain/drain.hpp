@@ -114,6 +114,8 @@ class Drain {
   bool recycling_under_way() const;
   // The last sweep skipped words: another one may find frames behind them.
   bool skipped_words() const { return dev_.skipped_words; }
+  // A visit of the last sweep would have taken too long for all words that wait: another sweep takes more.
+  bool took_a_part() const { return dev_.took_a_part; }
   const markers::Layout& layout() const { return *dev_.attachment.layout; }
   device::Mode mode() const { return dev_.attachment.mode; }
 

@@ -89,7 +89,9 @@ def golden(arguments):
             continue
         run = RunOf(["--load", directory, *arguments], export=(), truth=False).end()
         compare = os.path.join(os.path.dirname(__file__), "compare_events.py")
-        h.check(subprocess.run([sys.executable, compare, directory, run.exported]).returncode == 0, f"{image} differs")
+        same = subprocess.run([sys.executable, compare, directory, run.exported]).returncode == 0
+        losses = [[r[key] for key in ("x", "y", "risc", "epoch", "cause", "words")] for r in run.report["lost"]]
+        h.check(same, f"{image} differs; {run.report['missed_poll_deadlines']} late polls, lost: {losses}")
 
 
 def findings(_):

@@ -46,7 +46,7 @@ class Collecting : public RingReading {
   Collecting(Shared& shared, const History& history, Schedule& schedule, uint32_t attach_after = 0,
              Lie lie = Lie::none)
       : RingReading(shared), history_(history), schedule_(schedule), card_(history, schedule, lie) {
-    card_.trace = std::getenv("TTC_SCHEDULE") || std::getenv("TTC_RANDOM");
+    card_.trace = std::getenv("TTC_SCHEDULE") || std::getenv("TTC_RANDOM") || std::getenv("TTC_RANDOM_SHARE");
     card_.play(attach_after);
     const device::Format& f = history.layout->format;
     attachment_.layout = history.layout;
@@ -70,6 +70,7 @@ class Collecting : public RingReading {
     const auto logs = collect::window_log_reader(card_);
     collect::DrainOptions options;
     options.bytes_per_risc = 4 * kLogWords;
+    options.lines_per_s = schedule_.lines_per_s;
     collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options);
     collect(drain, publisher);
     drain.close_account(false);

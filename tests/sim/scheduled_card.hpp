@@ -26,6 +26,7 @@ class Schedule {
   };
   // Between two of its looks.
   virtual Pause between_looks() = 0;
+  double lines_per_s = 0;  // of the link, that the observer may take (--link-share); 0: no limit
 };
 
 // Ways in which a card may lie, each of which takes one safety rule of the drain away. For tests of the

@@ -2,15 +2,21 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "firmware_markers/decoder.hpp"
+#include "ttcollect/host_time.hpp"
 
 namespace ttc::emulation {
 namespace {
 
-// Polls of a core's vector after its words were fetched: enough polls for an observer that reads twice before
-// it accepts words, or had to retry, to finish.
-constexpr uint64_t kPollsAfter = 24;
+// After its words were fetched, so many series of reads of a core's vector: enough polls for an observer that reads twice before it
+// accepts words, takes a part of them with each visit, or had to retry, to finish. An observer discards what it read across its poll
+// deadline, so the reads of a series are no further apart. Nor does the card wait longer than kNeverInTimeNs for an observer that
+// never keeps the deadline.
+constexpr unsigned kSeriesAfter = 6;
+constexpr uint64_t kReadsOfASeries = 16, kNeverInTimeNs = 20'000'000'000;
+constexpr uint64_t kApartNs = 2'500'000;  // kPollDeadlineNs of collector/continuity/timing.hpp
 constexpr auto kImageStep = std::chrono::microseconds(50);
 
 card::Coord at(const tools::MemoryImage::Core& core) {
@@ -111,9 +117,19 @@ bool ImageLoader::wait_read(const std::atomic<bool>& stop, uint64_t no_observer_
     return true;
   };
   if (!wait([&] { return unread_words() == 0; })) return false;
+  const uint64_t read_ns = collect::monotonic_now_ns();
   for (const auto& core : image_.cores) {
-    const uint64_t enough = card_.control_reads(at(core)) + kPollsAfter;
-    if (!wait([&] { return card_.control_reads(at(core)) >= enough; })) return false;
+    unsigned series = 0;
+    uint64_t reads = card_.control_reads(at(core)), begun = reads, last_ns = collect::monotonic_now_ns();
+    const auto polled_in_time = [&] {
+      const uint64_t reads_before = std::exchange(reads, card_.control_reads(at(core)));
+      const uint64_t now_ns = collect::monotonic_now_ns();
+      if (now_ns - last_ns > kApartNs) begun = reads;
+      if (reads != reads_before) last_ns = now_ns;
+      if (reads >= begun + kReadsOfASeries) begun = reads, ++series;
+      return series == kSeriesAfter || now_ns - read_ns > kNeverInTimeNs;
+    };
+    if (!wait(polled_in_time)) return false;
   }
   return true;
 }

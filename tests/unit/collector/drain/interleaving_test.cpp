@@ -131,6 +131,22 @@ class Interleaving : public testing::Test {
     ADD_FAILURE() << wrong << "\n  " << rerun << " prints what happened";
     return ++failures < 20;
   }
+  // One seed if the environment names it in `variable`.
+  void at_random(const char* variable, const std::function<void(Random&)>& change) {
+    const char* given = std::getenv(variable);
+    uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+    uint64_t left = given ? 1 : kSanitized ? 2'000 : long_run() ? 1'000'000 : 4'000;
+    std::cout << "seeds from " << seed << "\n";
+    for (; left > 0; ++seed) {
+      Random schedule(seed);
+      change(schedule);
+      const History h = record(schedule.options);
+      if (h.undefined) continue;
+      --left;
+      if (!check(h, schedule, schedule.attach_after, variable + ("=" + std::to_string(seed)))) return;
+    }
+    if (!given) expect_covered();
+  }
   // A test in which its situation never occurred proves nothing.
   void expect_covered() const {
     std::cout << total.text() << "\n";
@@ -231,18 +247,12 @@ TEST_F(Interleaving, within_two_looks) {
 }
 
 TEST_F(Interleaving, at_random) {
-  const char* given = std::getenv("TTC_RANDOM");
-  uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  uint64_t left = given ? 1 : kSanitized ? 2'000 : long_run() ? 1'000'000 : 4'000;
-  std::cout << "seeds from " << seed << "\n";
-  for (; left > 0; ++seed) {
-    Random schedule(seed);
-    const History h = record(schedule.options);
-    if (h.undefined) continue;
-    --left;
-    if (!check(h, schedule, schedule.attach_after, "TTC_RANDOM=" + std::to_string(seed))) return;
-  }
-  if (!given) expect_covered();
+  at_random("TTC_RANDOM", [](Random&) {});
+}
+
+// The observer's share of the link is so small that a visit takes a part of what is announced, or one lane of it, or polls alone.
+TEST_F(Interleaving, at_random_with_a_share_of_the_link) {
+  at_random("TTC_RANDOM_SHARE", [](Random& schedule) { schedule.lines_per_s = 1000 << schedule.below(6); });
 }
 
 // One schedule, printed: for what the tests above report.

@@ -1,4 +1,5 @@
-// A drain that may take a share of the link alone, over cores that are memory: some are idle, the others run without a pause.
+// A drain that may take a share of the link alone, or whose link is slow, over cores that are memory: some are idle, the others run without
+// a pause, or rest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,10 +18,11 @@ constexpr uint64_t kFrameEveryNs = 10'000;  // of a lane: more than the link car
 constexpr unsigned kShareCores = 8, kBusyCores = 4;
 constexpr uint32_t kShareControl = 0xB00, kShareBase = 4096, kShareLogBytes = 8 << 20, kShareFrameWords = 12;
 
-// A line takes kShareLineNs. Every RISC of a busy core pushes a frame every kFrameEveryNs.
+// A line takes `line_ns`. Every RISC of a busy core pushes a frame every kFrameEveryNs, until `rests_from_ns`.
 class CoresOfMemory : public CardPort {
  public:
-  CoresOfMemory(uint64_t& now, const markers::Layout& layout) : now_(now), layout_(layout) {}
+  CoresOfMemory(uint64_t& now, const markers::Layout& layout, uint64_t line_ns, uint64_t rests_from_ns)
+      : now_(now), layout_(layout), line_ns_(line_ns), rests_from_ns_(rests_from_ns) {}
 
   uint64_t now_ns() override { return now_; }
   card::Expected<uint64_t> wall_clock(card::Coord) override { return now_; }
@@ -51,7 +53,9 @@ class CoresOfMemory : public CardPort {
   uint64_t lines = 0, longest_gap_ns = 0;
 
  private:
-  uint32_t frames() const { return static_cast<uint32_t>((now_ - kShareBeginNs) / kFrameEveryNs); }
+  uint32_t frames() const {
+    return static_cast<uint32_t>((std::min(now_, rests_from_ns_) - kShareBeginNs) / kFrameEveryNs);
+  }
   uint32_t control_word(card::Coord tile, uint32_t w) const {
     const device::Format& f = layout_.format;
     const unsigned core = tile.x - 1u;
@@ -78,11 +82,12 @@ class CoresOfMemory : public CardPort {
   void read(uint32_t address, uint64_t bytes) {
     const uint64_t taken = card::lines_touched(address, bytes);
     lines += taken;
-    now_ += taken * kShareLineNs;
+    now_ += taken * line_ns_;
   }
 
   uint64_t& now_;
   const markers::Layout& layout_;
+  const uint64_t line_ns_, rests_from_ns_;
   std::map<uint8_t, uint64_t> polled_ns_;
 };
 
@@ -110,7 +115,7 @@ class LinkShare : public sim::RingReading, public testing::Test {
     options.bytes_per_risc = kShareLogBytes;
     options.lines_per_s = lines_per_s;
     options.seen = [this](card::Coord tile, uint64_t time, uint64_t) { delivered_until_[tile.x] = time; };
-    auto port = std::make_unique<CoresOfMemory>(now_, *attachment_.layout);
+    auto port = std::make_unique<CoresOfMemory>(now_, *attachment_.layout, line_ns_, rests_from_ns_);
     cores_ = port.get();
     publisher_ = std::make_unique<Publisher>(shared_.segment, 0, attachment_.layout->format.generation);
     drain_ = std::make_unique<Drain>(std::move(port), CardFacts{1000, 8, 1, false}, attachment_, *publisher_,
@@ -125,7 +130,7 @@ class LinkShare : public sim::RingReading, public testing::Test {
     return shared;
   }
 
-  uint64_t now_ = kShareBeginNs;
+  uint64_t now_ = kShareBeginNs, line_ns_ = kShareLineNs, rests_from_ns_ = ~uint64_t{0};
   Attachment attachment_;
   CoresOfMemory* cores_ = nullptr;
   std::unique_ptr<Publisher> publisher_;
@@ -168,6 +173,18 @@ TEST_F(LinkShare, is_taken_by_all_busy_cores_alike) {
   const auto [least, most] = std::minmax_element(delivered_until_.begin(), delivered_until_.end(), earlier);
   EXPECT_GT(least->second, kShareBeginNs + 10 * kShareMs);
   EXPECT_LE(most->second - kShareBeginNs, (least->second - kShareBeginNs) * 11 / 10);
+}
+
+// Fetching two buffers of every lane at once took longer than the poll deadline, so that each visit was void.
+TEST_F(LinkShare, a_full_log_on_a_slow_link_is_delivered_by_parts) {
+  constexpr uint32_t kFramesWaiting = 84;  // of a lane: 1,008 words
+  line_ns_ = 10'000;
+  rests_from_ns_ = now_ = kShareBeginNs + kFramesWaiting * kFrameEveryNs;
+  run(0);
+  EXPECT_EQ(drain_->frames(), uint64_t{kFramesWaiting} * kBusyCores * device::kMaxRiscs);
+  EXPECT_EQ(drain_->sweep(now_, true), card::Access::ok);
+  drain_->close_account(false);
+  EXPECT_FALSE(drain_->took_a_part());
 }
 
 }  // namespace
