@@ -1,6 +1,8 @@
 #include "collector/program/program.hpp"
 
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -222,9 +224,26 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
   }
 }
 
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 16 << 20);
-  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+void heap_of_large_pages() {
+  constexpr int kMiB = 1 << 20, kReserved = 256 * kMiB, kKept = 64 * kMiB;
+  constexpr uintptr_t kLargePage = 2 * kMiB;
+  mallopt(M_MMAP_THRESHOLD, 16 * kMiB);
+  mallopt(M_TRIM_THRESHOLD, kKept);
+  for (const auto limited : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(limited, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return;
+  }
+  mallopt(M_ARENA_MAX, 1);  // further heaps grow by small steps, which get no large pages
+  mallopt(M_TRIM_THRESHOLD, kReserved + kKept);
+  mallopt(M_TOP_PAD, kReserved);
+  const auto begin = reinterpret_cast<uintptr_t>(sbrk(0));
+  void* volatile one = std::malloc(kMiB);  // grows the heap, by kReserved more
+  std::free(one);
+  mallopt(M_TOP_PAD, kMiB);
+  const uintptr_t from = (begin + kLargePage - 1) / kLargePage * kLargePage;
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  // Advice: where it is not taken, pages are small.
+  if (end > from) madvise(reinterpret_cast<void*>(from), end - from, MADV_HUGEPAGE);
 }
 
 int run_program(const Program& program, const std::function<int()>& body) try {

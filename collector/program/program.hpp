@@ -53,8 +53,9 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
 // and a code of 0 becomes `output_failed`.
 int run_program(const Program& program, const std::function<int()>& body);
 
-// Before the first thread: memory that is freed stays with the process, up to 64 MiB that nothing uses. The C library gives its end back to
-// the kernel at 128 KiB, and a page that comes back costs as much as to decode it.
-void keep_freed_memory();
+// Before the first thread, for a program that fills much memory: the C library's heap is one for all threads, begins with 256 MiB of address
+// space in large pages (transparent_hugepage(5) of the kernel, where it is not "never"), and keeps what is freed. A page of 4 KiB that is
+// touched for the first time costs as much as to decode it. Where address space is limited (ulimit -v, -d) none is reserved.
+void heap_of_large_pages();
 
 }  // namespace ttc::program

@@ -33,6 +33,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ttc::program::keep_freed_memory();
+  ttc::program::heap_of_large_pages();
   return ttc::program::run_program(kTtexport, [&] { return run(argc, argv); });
 }
