@@ -6,7 +6,7 @@
 //      are unchanged, the poll ends here.
 //   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the
 //      words just in front of them that were delivered earlier (the canary: while it is intact the host has not reset
-//      the log since)
+//      the log since); what would take longer than half the poll deadline waits for the next poll
 //   3. the RUN_COUNTER line again: a host reset in between makes the poll void
 //
 // A frame is published when it verified: syntax, identity, times later than everything delivered before in

@@ -236,14 +236,18 @@ void heap_of_large_pages() {
   mallopt(M_ARENA_MAX, 1);  // further heaps grow by small steps, which get no large pages
   mallopt(M_TRIM_THRESHOLD, kReserved + kKept);
   mallopt(M_TOP_PAD, kReserved);
-  const auto begin = reinterpret_cast<uintptr_t>(sbrk(0));
+  const auto* const begin = static_cast<char*>(sbrk(0));
   void* volatile one = std::malloc(kMiB);  // grows the heap, by kReserved more
   std::free(one);
   mallopt(M_TOP_PAD, kMiB);
-  const uintptr_t from = (begin + kLargePage - 1) / kLargePage * kLargePage;
-  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  auto* const end = static_cast<char*>(sbrk(0));
+  const size_t grown = static_cast<size_t>(end - begin);
+  const size_t behind = reinterpret_cast<uintptr_t>(end) % kLargePage;  // the last large page begins there
   // Advice: where it is not taken, pages are small.
-  if (end > from) madvise(reinterpret_cast<void*>(from), end - from, MADV_HUGEPAGE);
+  if (grown > behind + kLargePage) {
+    const size_t advised = (grown - behind) / kLargePage * kLargePage;
+    madvise(end - behind - advised, advised, MADV_HUGEPAGE);
+  }
 }
 
 int run_program(const Program& program, const std::function<int()>& body) try {
