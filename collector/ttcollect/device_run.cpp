@@ -32,10 +32,6 @@ constexpr uint64_t kFirstStep = 20 * kMillisecond;     // of waiting
 constexpr uint64_t kLongestLook = 320 * kMillisecond;  // one poll of all tiles is thousands of round trips
 constexpr uint64_t kNamesEvery = 100 * kMillisecond;
 constexpr uint64_t kHealthEvery = kMillisecond;
-constexpr int kLastSearches = 600;  // sweeps that a search for the size of the logs takes at most
-constexpr int kLastSweeps = 4;      // after the end was announced: settling takes two polls
-// Further ones follow where one takes a part of what waits; if the workload continues, for so long.
-constexpr uint64_t kLastPartsNs = 1000 * kMillisecond;
 
 constexpr const char* kCardGone = "the card went away";
 constexpr const char* kCardLeaving = "the card announced that it goes away";
@@ -278,21 +274,8 @@ DeviceRun::End DeviceRun::collect_stretch() {
     take_account();
     return end;
   }
-  // What became visible until now is still taken, also what settles only on a second poll.
   const uint64_t ended_ns = raw_now_ns();
-  const uint64_t last_parts_ns = monotonic_now_ns() + kLastPartsNs;
-  int again = kLastSweeps, searches = 0;
-  for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
-    if (again-- > 0) card_->try_again();  // also tiles that are left alone, these few times
-    const uint64_t now_ns = monotonic_now_ns(), frames = drain_->frames();
-    if (drain_->sweep(now_ns, true) == Access::gone) end = End::gone;
-    const bool took_a_part = drain_->took_a_part() && drain_->frames() != frames;
-    if (took_a_part && (end == End::leaving || now_ns < last_parts_ns)) i = -1;
-    if (drain_->recycling_under_way()) i = -1;  // it ends within its patience
-    if (drain_->skipped_words()) i = -1;        // a log ends
-    if (drain_->region_size().searching() && ++searches <= kLastSearches) i = -1;
-    loop_->wait(options_.drain.busy_interval_ns);
-  }
+  if (end != End::gone) end = take_what_is_visible(end);
   count_suspicions();
   poll_names();
   // If collecting continues after a reset, what was recorded until the reset is missing in the middle.

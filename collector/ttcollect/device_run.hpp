@@ -79,6 +79,7 @@ class DeviceRun {
   void start_recycling();
   void audit(const std::string& line) const;
   End collect_stretch();
+  End take_what_is_visible(End end);  // device_end.cpp
   bool await_return();
   End await_workload();
   bool try_attach_again();
