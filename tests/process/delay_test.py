@@ -250,7 +250,8 @@ def kills():
 
 def on_model():
     """The whole path with the card behind the modelled kernel driver, which leaves nothing with it and does nothing that hurts silicon."""
-    path, card = plan(WORKLOAD, ["0,0"], kinds=("write",), extra="[run]\nsilent = \"60s\"\n")
+    # No two runs have the same masks: on a busy machine the records of an earlier run could be full again before ttdelay reads the card.
+    path, card = plan(WORKLOAD, ["0,0", "1,0"], cycles=(500,), kinds=("write",), repetitions=1, extra="[run]\nsilent = \"60s\"\n")
     # The driver keeps the card open, so that it would linger; what ttdelay has mapped stays readable.
     text = open(path).read().replace('"600s"', '"0s"').replace(f'"emu:{card}"', '"0"').replace(f'"{card}"', f'"{card}-{{number}}"').replace('"--time", "virtual", ', "")
     # Runs in real time are so long that ttdelay reads the cores' records during each, however busy the machine is.
@@ -262,7 +263,7 @@ def on_model():
     code, _, err = h.finish(process)
     h.check(code == 0, f"ttdelay on the model ends with {code}: {err}")
     report = reported(folder)
-    h.check(report["made"] == report["valid"] == report["planned"] == 8, f"{report}")
+    h.check(report["made"] == report["valid"] == report["planned"] == 6, f"{report}")
 
 
 def plans():
