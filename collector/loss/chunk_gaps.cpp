@@ -56,11 +56,28 @@ void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
     s.gap = s.hole = true;
     for (auto& [key, lane] : s.lanes) {
       lane.in_doubt |= lane.begun;
+      copy_latest(lane);
       if (lane.begun && !lane.sure_to) lane.sure_to = last_time_of(lane.header, lane.span, lane.words);
     }
   }
   s.begun = true;
   if (h.sequence >= s.next_sequence) s.next_sequence = h.sequence + 1;
+}
+
+void ChunkGaps::copy_latest(Lane& lane) {
+  if (lane.chunk.empty()) return;
+  lane.header = shm::header_of(lane.chunk);
+  lane.span = shm::spans_of(lane.chunk)[lane.place];
+  const auto words = shm::words_of(lane.chunk, lane.span);
+  lane.words.assign(words.begin(), words.end());
+  lane.chunk = {};
+}
+
+void ChunkGaps::hold(const std::shared_ptr<const void>& memory) {
+  if (memory == memory_) return;
+  for (Lane* const lane : lanes_in_memory_) copy_latest(*lane);
+  lanes_in_memory_.clear();
+  memory_ = memory;
 }
 
 void ChunkGaps::doubt_all(Session& s) {
@@ -85,8 +102,9 @@ void ChunkGaps::know_lanes(Session& s, std::span<const char> text) {
   }
 }
 
-void ChunkGaps::push(std::span<const uint64_t> chunk) {
+void ChunkGaps::push(std::span<const uint64_t> chunk, const std::shared_ptr<const void>& memory) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
+  hold(memory);
   Session& s = sessions_[h.session];
   if (h.kind == shm::ChunkKind::session) know_lanes(s, shm::body_of(chunk));
   if (is_standing(h.kind) || h.flags & shm::kStanding) return;
@@ -94,21 +112,24 @@ void ChunkGaps::push(std::span<const uint64_t> chunk) {
   count(s, h);
   s.ended |= h.kind == shm::ChunkKind::end;
   if (h.kind != shm::ChunkKind::device_words) return;
-  for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
+  const std::span<const shm::SpanEntry> spans = shm::spans_of(chunk);
+  for (size_t place = 0; place < spans.size(); ++place) {
+    const shm::SpanEntry& span = spans[place];
     Lane& lane = s.lanes[lane_key(h, span.risc)];
     // A span from behind a rewound index, or from L1, is no evidence of what precedes it in the log.
     const bool in_log = span.source == shm::SpanSource::dram_log && !(h.flags & shm::kRecovered);
     if (in_log) count_words(lane.log, h.epoch, span);
     if (in_log && (lane.begun ? lane.in_doubt : s.gap)) {
+      copy_latest(lane);
       resolve(s, h, span, lane);
       lane.in_doubt = false;
     }
     if (!lane.begun && lane.in_doubt) continue;  // still from its beginning on
-    lane.header = h;
-    lane.span = span;
-    const auto words = shm::words_of(chunk, span);
-    lane.words.assign(words.begin(), words.end());
     lane.begun = true;
+    if (lane.chunk.empty() && memory_) lanes_in_memory_.push_back(&lane);
+    lane.chunk = chunk;
+    lane.place = place;
+    if (!memory_) copy_latest(lane);
   }
 }
 
@@ -181,6 +202,7 @@ void ChunkGaps::finish() {
     for (auto& [key, lane] : s.lanes) {
       if (!lane.in_doubt) continue;
       lane.in_doubt = false;
+      copy_latest(lane);
       shm::LossRecord record = record_for(s, lane.header, lane.span.risc, lane.begun);
       if (lane.begun) record.from_cycles = last_time_of(lane.header, lane.span, lane.words);
       if (s.broke_off && s.hole) record.from_cycles = lane.sure_to.value_or(0);

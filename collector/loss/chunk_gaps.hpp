@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,7 +27,8 @@ class ChunkGaps {
   // their sequence apart and never go missing. A session chunk names the cores: their lanes can be missing as
   // a whole, from a lost beginning or an end that broke off. A gap between two chunks leaves lanes without any
   // words out: the recorder's own records cover what it left out of idle lanes.
-  void push(std::span<const uint64_t> chunk);
+  // `memory` keeps the chunk, beside those of other chunks; null: what is needed of it later is copied.
+  void push(std::span<const uint64_t> chunk, const std::shared_ptr<const void>& memory = {});
   // `cause`: of what is missing in front of the first chunk, where it is not that of gaps.
   void lost_beginning(std::optional<shm::LossCause> cause = {}) { beginning_lost_ = cause.value_or(cause_); }
   void finish();
@@ -56,6 +58,9 @@ class ChunkGaps {
   // missing.
   struct Lane {
     LogEnd log;
+    std::span<const uint64_t> chunk;  // that it is in, in memory_; empty: the copy is it
+    size_t place = 0;                 // in the chunk's table
+    // The copy:
     shm::ChunkHeader header;
     shm::SpanEntry span;
     std::vector<uint32_t> words;
@@ -76,6 +81,8 @@ class ChunkGaps {
     std::map<uint32_t, Lane> lanes;  // by core and RISC
   };
 
+  static void copy_latest(Lane& lane);
+  void hold(const std::shared_ptr<const void>& memory);
   static void doubt_all(Session& s);
   static void know_lanes(Session& s, std::span<const char> session_text);
   void count(Session& s, const shm::ChunkHeader& h);
@@ -87,6 +94,10 @@ class ChunkGaps {
   shm::LossCause cause_;
   std::function<void(uint64_t, const shm::LossRecord&)> found_;
   std::map<uint64_t, Session> sessions_;
+  // Of the latest chunk, and the lanes whose latest span is there. Most spans are followed by another one of their lane in the same memory, so that
+  // they are neither read nor copied here: another thread decodes them.
+  std::shared_ptr<const void> memory_;
+  std::vector<Lane*> lanes_in_memory_;
   LossMerge merge_;
   std::optional<shm::LossCause> beginning_lost_;
   uint64_t missing_chunks_ = 0;

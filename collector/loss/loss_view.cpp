@@ -24,10 +24,11 @@ LossView::~LossView() = default;
 LossView::LossView(LossView&&) noexcept = default;
 LossView& LossView::operator=(LossView&&) noexcept = default;
 
-const shm::LossRecord* LossView::push(std::span<const uint64_t> chunk) {
+const shm::LossRecord* LossView::push(std::span<const uint64_t> chunk,
+                                      const std::shared_ptr<const void>& memory) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   Intervals& intervals = parts_->reported[h.session];
-  if (parts_->gaps) parts_->gaps->push(chunk);
+  if (parts_->gaps) parts_->gaps->push(chunk, memory);
   if (h.kind != shm::ChunkKind::loss) return nullptr;
   shm::LossRecord record;
   std::memcpy(&record, shm::body_of(chunk).data(), sizeof record);

@@ -1,10 +1,9 @@
-// Chunks of a source on their way to a format: through one pipeline, or on several threads lane by lane (lane_shards.hpp) or batch by batch
-// (row_batches.hpp). What comes of them is the same.
+// Chunks of a source on their way to a format: through one pipeline, or on several threads batch by batch (row_batches.hpp). What
+// comes of them is the same.
 #pragma once
 #include <optional>
 #include <vector>
 
-#include "tools/feed/lane_shards.hpp"
 #include "tools/feed/row_batches.hpp"
 
 namespace ttc::tools {
@@ -14,11 +13,7 @@ class FormatFeed {
   // Both outlive this.
   FormatFeed(Pipeline& pipeline, Format& format) : pipeline_(pipeline), format_(format) {}
 
-  // Before the first chunk, at most one of the two.
-  void by_lanes(jobs::Workers& workers, const LaneShards::MakePipeline& make_pipeline,
-                const LaneShards::MakeSide& make_side) {
-    shards_.emplace(workers, make_pipeline, make_side, pipeline_, format_);
-  }
+  // Before the first chunk.
   void by_batches(jobs::Workers& workers, const RowBatches::MakePipeline& make_pipeline,
                   const RowBatches::MakeFormat& make_format, Output& out) {
     batches_.emplace(workers, make_pipeline, make_format, pipeline_, format_, out);
@@ -33,9 +28,6 @@ class FormatFeed {
  private:
   Pipeline& pipeline_;
   Format& format_;
-  template <class Do>
-  bool on_threads(Do what);
-  std::optional<LaneShards> shards_;
   std::optional<RowBatches> batches_;
 };
 

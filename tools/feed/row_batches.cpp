@@ -118,7 +118,7 @@ void RowBatches::commit_oldest() {
     Item& item = batch.items[i];
     const size_t before = std::exchange(rows_end, item.owners ? rows_end : item.rows_end);
     if (!item.owners && item.apart != Apart::no) {
-      const bool wanted = main_.note_words(item.chunk.words);
+      const bool wanted = main_.note_words(item.chunk.words, item.chunk.memory);
       if (!item.complaint.empty()) main_.complain(item.complaint);
       const bool again = item.apart == Apart::unless_dispatch &&
                          dispatch_.contains(core_of(shm::header_of(item.chunk.words)));

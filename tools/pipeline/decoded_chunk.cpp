@@ -27,8 +27,11 @@ void DecodedChunk::run(Ids& ids, Seen& seen, Work& work) {
     if (!pick(batch_.frames()[i])) continue;
     const auto to = static_cast<uint32_t>(ordered_.size());
     const auto markers = std::span<const markers::Marker>(ordered_).subspan(from);
-    const uint16_t main_zone = main_zone_of(batch_.frames()[i]);
-    picked_.push_back({i, to, main_zone, FrameZones::of(markers, main_zone)});
+    Picked& one = picked_.emplace_back();
+    one.frame = i;
+    one.markers_end = to;
+    one.main_zone = main_zone_of(batch_.frames()[i]);
+    if (!work.to) one.zones = FrameZones::of(markers, one.main_zone);
     note_ids(markers, ids, seen);
   }
   date();
@@ -39,30 +42,28 @@ void DecodedChunk::give_to(Work& work) {
   const shm::ChunkHeader& h = header();
   const collect::ClockMap* const clock = rules_.times ? rules_.times->clock_of(h.core_x, h.core_y) : nullptr;
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
+  // Common to all frames: a frame is small, and so much memory is not filled in for each.
+  FrameEvents events{
+      rules_.chip, h.core_x, h.core_y,     static_cast<markers::CoreKind>(h.core_kind), mode, 0, 0, 0,
+      {},          batch_,   *rules_.names};
+  events.seen_ns = seen_ns(h);
+  events.tile_clock = clock;
   uint32_t from = 0;
   all_alone_ = true;
   for (Picked& one : picked_) {
-    const Frame frame = frame_of(batch_.frames()[one.frame], from, one.markers_end, one.main_zone);
-    FrameEvents events{rules_.chip,
-                       h.core_x,
-                       h.core_y,
-                       static_cast<markers::CoreKind>(h.core_kind),
-                       mode,
-                       frame.decoded.risc,
-                       frame.decoded.host_id,
-                       trace_counter_of(mode, frame.decoded.trace_counter),
-                       frame.markers,
-                       batch_,
-                       *rules_.names};
-    events.main_zone = frame.main_zone;
-    events.host_times = frame.times;
-    events.seen_ns = seen_ns(h);
-    events.tile_clock = clock;
-    events.found_zones = one.zones;
+    const markers::Frame& decoded = batch_.frames()[one.frame];
+    events.risc = decoded.risc;
+    events.host_id = decoded.host_id;
+    events.trace_counter = trace_counter_of(mode, decoded.trace_counter);
+    events.markers = std::span<const markers::Marker>(ordered_).subspan(from, one.markers_end - from);
+    events.main_zone = one.main_zone;
+    if (rules_.times) events.host_times = std::span(times_.of).subspan(from, one.markers_end - from);
+    events.semantics = {};
     const Apart apart = work.semantics->apart(events);
     if (apart == Apart::unless_dispatch) events.semantics = work.semantics->of(events, h.generation);
     one.alone = work.to->frame(events) ? apart : Apart::no;
     all_alone_ &= one.alone != Apart::no;
+    if (one.alone == Apart::no) one.zones = FrameZones::of(events.markers, one.main_zone);
     one.work_frame = work.frames++;
     from = one.markers_end;
   }

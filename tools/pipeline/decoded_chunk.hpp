@@ -137,10 +137,10 @@ class DecodedChunk {
     uint32_t markers_end;  // in the batch
   };
   struct Picked {
-    uint32_t frame;  // of the batch
-    uint32_t markers_end;
-    uint16_t main_zone;
-    FrameZones zones;
+    uint32_t frame = 0;  // of the batch
+    uint32_t markers_end = 0;
+    uint16_t main_zone = 0;
+    std::optional<FrameZones> zones = {};  // of those that the format gets with their markers
     uint32_t work_frame = 0;
     Apart alone = Apart::no;
   };

@@ -121,6 +121,8 @@ class FrameWork {
   // format will get. Its semantics are there where they follow from the frame alone. True: the format can take it without its markers
   // (Format::frame_alone()).
   virtual bool frame(const FrameEvents& frame) = 0;
+  // What is made of frames takes far less memory than their words: more of them may be under way.
+  virtual bool is_small() const { return false; }
 };
 
 class Format {

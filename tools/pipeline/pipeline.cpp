@@ -49,7 +49,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format,
   if (collect::is_of_the_host(h)) return format.host(chunk);
   SessionState& s = state_of(h);
   if (!s.wanted) return;
-  const shm::LossRecord* const loss = losses_.push(chunk);
+  const shm::LossRecord* const loss = losses_.push(chunk, memory);
   switch (h.kind) {
     case ChunkKind::device_words:
       if (!host_clock_ || !s.clock_model) return words(chunk, memory, s, format);
@@ -113,9 +113,9 @@ void Pipeline::repeat(std::span<const uint64_t> chunk, Format& format) {
   anomalies_ = anomalies;
 }
 
-bool Pipeline::note_words(std::span<const uint64_t> chunk) {
+bool Pipeline::note_words(std::span<const uint64_t> chunk, const std::shared_ptr<const void>& memory) {
   SessionState& s = state_of(shm::header_of(chunk));
-  if (s.wanted) losses_.push(chunk);
+  if (s.wanted) losses_.push(chunk, memory);
   return s.wanted;
 }
 
@@ -313,7 +313,7 @@ void Pipeline::words(std::span<const uint64_t> chunk, std::shared_ptr<const void
                      Format& format) {
   if (!workers_) return words_at_once(chunk, s, format);
   if (!filling_) {
-    while (ahead_.size() >= kAheadAThread * workers_->threads()) take_oldest(format);
+    while (ahead_.size() >= most_ahead()) take_oldest(format);
     if (spare_.empty()) spare_.push_back(std::make_unique<Ahead>(format, scratch_, date_));
     filling_ = std::move(spare_.back());
     spare_.pop_back();
@@ -321,6 +321,12 @@ void Pipeline::words(std::span<const uint64_t> chunk, std::shared_ptr<const void
   filling_->batch.add(chunk, rules_for(shm::header_of(chunk), s, format), std::move(memory));
   filling_->sessions.push_back(&s);
   if (filling_->batch.words() >= kBatchWords) hand_over();
+}
+
+// All batches have work of one kind.
+size_t Pipeline::most_ahead() const {
+  const FrameWork* const work = ahead_.empty() ? nullptr : ahead_.front()->batch.work();
+  return (work && work->is_small() ? kManyAhead : kFewAhead) * workers_->threads();
 }
 
 void Pipeline::hand_over() {
@@ -380,8 +386,9 @@ void Pipeline::emit(DecodedChunk& chunk, const Place& place, Format& format) {
   if (!chunk.complaint().empty()) complaint_ = chunk.complaint();
   s.words_came |= chunk.has_words();
   anomalies_.add(chunk.anomalies());
+  FrameEvents events = events_of(place, chunk.batch());
   chunk.each_frame([&](uint8_t risc) -> uint64_t& { return s.until[lane_key(place.header, risc)]; },
-                   [&](const DecodedChunk::Frame& frame) { emit(chunk, frame, place, format); });
+                   [&](const DecodedChunk::Frame& frame) { emit(chunk, frame, place, events, format); });
   s.without_bound += chunk.without_bound();
 }
 
@@ -389,12 +396,16 @@ void Pipeline::emit(DecodedChunk& chunk, const Place& place, Format& format) {
 void Pipeline::emit_alone(const DecodedBatch& batch, const DecodedBatch::Chunk& chunk,
                           std::span<const DecodedBatch::Alone> frames, const Place& place, Format& format) {
   static const markers::Batch kNoWords;
+  FrameEvents events = events_of(place, kNoWords);
+  events.work = place.work;
   size_t done = 0;
   for (; done < frames.size(); ++done) {
     const DecodedBatch::Alone& frame = frames[done];
-    FrameEvents events =
-        events_of(place, frame.risc, frame.host_id, frame.trace_counter, frame.main_zone, kNoWords);
-    events.work = place.work, events.work_frame = frame.work_frame;
+    events.risc = frame.risc;
+    events.host_id = frame.host_id;
+    events.trace_counter = DecodedChunk::trace_counter_of(events.mode, frame.trace_counter);
+    events.main_zone = frame.main_zone;
+    events.work_frame = frame.work_frame;
     if (!is_alone(frame.apart, place, events) || !format.frame_alone(events)) break;
     delivered_ += frame.markers;
   }
@@ -402,11 +413,12 @@ void Pipeline::emit_alone(const DecodedBatch& batch, const DecodedBatch::Chunk& 
   keep_batches_ = kBatchesKept;
   at_once_.view(batch.words_of(chunk), chunk.rules);
   at_once_.decode();
+  FrameEvents again = events_of(place, at_once_.batch());
   size_t number = 0;
   at_once_.each_frame(
       [&](uint8_t risc) -> uint64_t& { return place.session.until[lane_key(place.header, risc)]; },
       [&](const DecodedChunk::Frame& frame) {
-        if (number++ >= done) emit(at_once_, frame, place, format);
+        if (number++ >= done) emit(at_once_, frame, place, again, format);
       });
 }
 
@@ -416,22 +428,13 @@ bool Pipeline::is_alone(Apart apart, const Place& place, const FrameEvents& even
          (apart == Apart::unless_dispatch && !place.workload.semantics.dispatches(events));
 }
 
-FrameEvents Pipeline::events_of(const Place& place, uint8_t risc, uint32_t host_id, uint16_t trace_counter,
-                                uint16_t main_zone, const markers::Batch& batch) const {
+// What all frames of a chunk have in common: a frame is small, and so much memory is not filled in for each.
+FrameEvents Pipeline::events_of(const Place& place, const markers::Batch& batch) const {
   const shm::ChunkHeader& h = place.header;
+  const auto kind = static_cast<markers::CoreKind>(h.core_kind);
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
-  FrameEvents events{place.session.chip,
-                     h.core_x,
-                     h.core_y,
-                     static_cast<markers::CoreKind>(h.core_kind),
-                     mode,
-                     risc,
-                     host_id,
-                     DecodedChunk::trace_counter_of(mode, trace_counter),
-                     {},
-                     batch,
+  FrameEvents events{place.session.chip,  h.core_x, h.core_y, kind, mode, 0, 0, 0, {}, batch,
                      place.workload.names};
-  events.main_zone = main_zone;
   events.epoch = h.epoch;
   events.seen_ns = DecodedChunk::seen_ns(h);
   events.metal_date = date_ ? *date_ : markers::usual_metal_date(h.generation);
@@ -442,15 +445,19 @@ FrameEvents Pipeline::events_of(const Place& place, uint8_t risc, uint32_t host_
   return events;
 }
 
+// `events`: of the chunk; what is of the frame is replaced.
 void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const Place& place,
-                    Format& format) {
+                    FrameEvents& events, Format& format) {
   delivered_ += frame.markers.size();
   if (!chunk.picked_all())
     for (const markers::Marker& m : frame.markers)
       if (is_of_a_name(m)) place.workload.zone_ids.set(m.id);
-  FrameEvents events = events_of(place, frame.decoded.risc, frame.decoded.host_id,
-                                 frame.decoded.trace_counter, frame.main_zone, chunk.batch());
+  events.risc = frame.decoded.risc;
+  events.host_id = frame.decoded.host_id;
+  events.trace_counter = DecodedChunk::trace_counter_of(events.mode, frame.decoded.trace_counter);
+  events.main_zone = frame.main_zone;
   events.found_zones = frame.zones;
+  events.markers = {}, events.host_times = {}, events.semantics = {};
   if (chunk.picked_all()) events.work = place.work, events.work_frame = frame.work_frame;
   if (is_alone(frame.alone, place, events) && format.frame_alone(events)) return;
   events.markers = frame.markers;

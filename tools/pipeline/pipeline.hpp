@@ -65,7 +65,7 @@ class Pipeline {
   void repeat(std::span<const uint64_t> chunk, Format& format);
   // Used by callers that decode words elsewhere: does all that push() does for a chunk of device words except decoding. False if
   // the filter excludes the chunk.
-  bool note_words(std::span<const uint64_t> chunk);
+  bool note_words(std::span<const uint64_t> chunk, const std::shared_ptr<const void>& memory);
   void complain(std::string complaint) { complaint_ = std::move(complaint); }
   std::string take_complaint() { return std::exchange(complaint_, {}); }
   // Adds the counts of words of another pipeline, which had the same chunks of other kinds. The other must not be used any more.
@@ -145,6 +145,7 @@ class Pipeline {
              Format& format);
   void words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format);
   void hand_over();
+  size_t most_ahead() const;
   void take_oldest(Format& format);
   void release(SessionState& s, Format& format, bool all);
   struct Ahead;
@@ -157,10 +158,10 @@ class Pipeline {
     bool means_nothing = false;
   };
   static bool is_alone(Apart apart, const Place& place, const FrameEvents& events);
-  FrameEvents events_of(const Place& place, uint8_t risc, uint32_t host_id, uint16_t trace_counter,
-                        uint16_t main_zone, const markers::Batch& batch) const;
+  FrameEvents events_of(const Place& place, const markers::Batch& batch) const;
   void emit(DecodedChunk& chunk, const Place& place, Format& format);
-  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const Place& place, Format& format);
+  void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const Place& place,
+            FrameEvents& events, Format& format);
   void emit_alone(const DecodedBatch& batch, const DecodedBatch::Chunk& chunk,
                   std::span<const DecodedBatch::Alone> frames, const Place& place, Format& format);
 
@@ -178,7 +179,8 @@ class Pipeline {
   std::vector<std::string> remarks_;
 
   static constexpr size_t kBatchWords = 4 << 10;  // 64-bit
-  static constexpr size_t kAheadAThread = 4;      // batches; with fewer the threads wait for each other
+  // Batches a thread: with fewer the threads wait for each other, most of all while one unpacks a block. Few where they take much memory.
+  static constexpr size_t kFewAhead = 4, kManyAhead = 16;
   struct Ahead {
     Ahead(const Format& format, std::span<DecodedBatch::Scratch> scratch,
           std::optional<markers::MetalDate> date)

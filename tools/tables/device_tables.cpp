@@ -229,7 +229,7 @@ void DeviceTables::came_until(Chip& chip, uint32_t number, uint64_t ns) {
 }
 
 void DeviceTables::settle(uint32_t number, Chip& chip, uint64_t until_ns) {
-  for (const Program& p : chip.programs.settled(until_ns)) {
+  chip.programs.settled(until_ns, [&](const Program& p) {
     ttcollect_op op{};
     op.begin_ns = static_cast<int64_t>(p.begin_ns), op.end_ns = static_cast<int64_t>(p.end_ns);
     if (p.kernel_begin_ns < p.kernel_end_ns) {
@@ -249,7 +249,7 @@ void DeviceTables::settle(uint32_t number, Chip& chip, uint64_t until_ns) {
     // Another core's marker may be the first or the last; each time is shown without its fraction.
     const uint32_t widest = bound_ns(p.widest_bound);
     tables_.op_time_bounds.push_back(widest == TTCOLLECT_UNBOUNDED ? widest : widest + 1);
-  }
+  });
 }
 
 // A live loss comes before the clock model covers it. What has no times then comes again at the end, if it has some by then.

@@ -151,8 +151,9 @@ uint32_t Programs::Kernel::bound_ns(collect::HostTime seen_by) const {
   return bound_of_shown_ns(shown_ns, d.ticks, d.bound);
 }
 
-Program Programs::closed(Open&& open) {
-  Program p = std::move(open.is);
+// What follows from all of its frames.
+void Programs::close(Open& open) {
+  Program& p = open.is;
   const bool one_tile = p.cores.size() == 1;
   p.bounds.duration_ns = open.firmware.bound_ns(one_tile);
   p.first = open.firmware.first(), p.last = open.firmware.last(), p.clock = open.firmware.one_clock();
@@ -178,19 +179,18 @@ Program Programs::closed(Open&& open) {
   // One more, for the fraction that the mean is shown without.
   if (cores && bounded)
     p.bounds.core_mean_ns = static_cast<uint32_t>(std::min<uint64_t>(bounds / cores + 2, kNoDurationBound));
-  return p;
 }
 
-std::vector<Program> Programs::settled(uint64_t until_ns) {
-  return taken(until_ns, kRounds);
+void Programs::settled(uint64_t until_ns, const Take& take) {
+  hand_over(until_ns, kRounds, take);
 }
 
-std::vector<Program> Programs::ended(uint64_t until_ns) {
-  return taken(until_ns, 0);
+void Programs::ended(uint64_t until_ns, const Take& take) {
+  hand_over(until_ns, 0, take);
 }
 
-std::vector<Program> Programs::taken(uint64_t until_ns, uint64_t rounds) {
-  std::vector<Program> done;
+void Programs::hand_over(uint64_t until_ns, uint64_t rounds, const Take& take) {
+  std::vector<decltype(open_)::node_type> done;  // moved: thousands of programs end together
   const bool all = until_ns == ~uint64_t{0};
   uint64_t too_old = 0;
   if (!all && open_.size() > kMostOpen) {
@@ -210,13 +210,18 @@ std::vector<Program> Programs::taken(uint64_t until_ns, uint64_t rounds) {
     std::erase(same_id->second, &it->second);
     if (same_id->second.empty()) of_one_id_.erase(same_id);
     latest_id_ = nullptr;
-    done.push_back(closed(std::move(it->second)));
-    it = open_.erase(it);
+    done.push_back(open_.extract(it++));
   }
-  std::sort(done.begin(), done.end(), [](const Program& a, const Program& b) {
-    return std::tie(a.begin_ns, a.end_ns, a.host_id) < std::tie(b.begin_ns, b.end_ns, b.host_id);
+  std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) {
+    const Program &one = a.mapped().is, &other = b.mapped().is;
+    return std::tie(one.begin_ns, one.end_ns, one.host_id) <
+           std::tie(other.begin_ns, other.end_ns, other.host_id);
   });
-  return done;
+  for (auto& node : done) {
+    close(node.mapped());
+    take(node.mapped().is);
+    node = {};
+  }
 }
 
 }  // namespace ttc::tools

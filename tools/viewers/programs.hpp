@@ -6,6 +6,7 @@
 // program. Memory: some 500 bytes for each program that is not settled, and 40 for each of its cores.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -56,11 +57,12 @@ class Programs {
   // One frame of a lane, of which only what it is of and its clock are read. `of_clock`: the times in ns are the host times, which `ends` has.
   Launch take(const FrameEvents& frame, uint32_t lane, const LaunchEnds& ends, bool of_clock);
 
-  // Takes away what is settled and has ended before `until_ns`, and the older half where there are too many, by
+  using Take = std::function<void(const Program&)>;
+  // Hands over what is settled and has ended before `until_ns`, and the older half where there are too many, by
   // begin. ~0: all there are.
-  std::vector<Program> settled(uint64_t until_ns);
+  void settled(uint64_t until_ns, const Take& take);
   // The same after every lane was read up to `until_ns`, as by a reader of a live ring: without rounds, which a card of one core never has.
-  std::vector<Program> ended(uint64_t until_ns);
+  void ended(uint64_t until_ns, const Take& take);
 
  private:
   using End = LaunchEnds::End;
@@ -102,8 +104,8 @@ class Programs {
   };
   Open& of(const FrameEvents& frame, uint32_t lane, std::optional<uint64_t> begin_ns);
   void count_rounds(uint32_t core);
-  std::vector<Program> taken(uint64_t until_ns, uint64_t rounds);
-  static Program closed(Open&& open);
+  void hand_over(uint64_t until_ns, uint64_t rounds, const Take& take);
+  static void close(Open& open);
 
   std::unordered_map<uint64_t, Open> open_;                     // by number
   std::unordered_map<uint64_t, std::vector<Open*>> of_one_id_;  // open ones, by host id and replay

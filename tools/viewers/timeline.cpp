@@ -93,7 +93,7 @@ Timeline::Lane& Timeline::lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc
 
 void Timeline::report_settled(Chip& chip) {
   const uint64_t until_ns = chip.last_ns - std::min(chip.last_ns, kSettleEveryNs);
-  for (const Program& program : chip.open_programs.settled(until_ns)) report_program(chip, program);
+  chip.open_programs.settled(until_ns, [&](const Program& program) { report_program(chip, program); });
   report_losses(chip, until_ns);
   report_addressed(chip, until_ns);
   chip.settled_ns = chip.last_ns;
@@ -386,7 +386,7 @@ void Timeline::end() {
   for (auto& [number, chip] : chips_) {
     report_programs_per_s(chip, ~uint64_t{0});
     if (!chip.clock_reported) report_clock(number, chip, true);
-    for (const Program& program : chip.open_programs.settled(~uint64_t{0})) report_program(chip, program);
+    chip.open_programs.settled(~uint64_t{0}, [&](const Program& program) { report_program(chip, program); });
     report_losses(chip, ~uint64_t{0});
     report_addressed(chip, ~uint64_t{0});
     report_records(chip);

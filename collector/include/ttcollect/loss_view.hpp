@@ -28,7 +28,9 @@ class LossView {
 
   // Chunks of any number of sessions, each checked, in the order of their publication. Returns the interval
   // of a loss record that is new or has grown, until the next call; null for everything else.
-  const shm::LossRecord* push(std::span<const uint64_t> chunk);
+  // `memory` keeps the chunk, beside those of other chunks; null: what is needed of it later is copied.
+  const shm::LossRecord* push(std::span<const uint64_t> chunk,
+                              const std::shared_ptr<const void>& memory = {});
   // Chunks before the first one are lost: lanes of a session that began before are unresolved. Must be called
   // before the session's first chunk.
   // `cause`: of their loss, where it is not that of gaps.

@@ -15,7 +15,7 @@
 #include "tools/report/input/capture_clocks.hpp"
 #include "tools/report/input/log_feed.hpp"
 #include "tools/report/input/lost_beside.hpp"
-#include "tools/report/input/zone_shard.hpp"
+#include "tools/report/input/zone_work.hpp"
 #include "tools/report/zones/zone_pairs.hpp"
 
 namespace ttc::report {
@@ -46,8 +46,8 @@ class PairedListener : public Listener {
   }
   void clock(uint32_t chip, const collect::ClockMap& map) override { listener_.clock(chip, map); }
   // For who does the same with batches elsewhere.
-  ZonePairs& pairs() { return pairs_; }
-  Listener& listener() { return listener_; }
+  ZonePairs& pairs() const { return pairs_; }
+  Listener& listener() const { return listener_; }
 
  private:
   ZonePairs& pairs_;
@@ -58,13 +58,16 @@ class PairedListener : public Listener {
 
 class EventFormat : public tools::Format {
  public:
-  EventFormat(const InputOptions& options, std::vector<Zone>& zones, Listener& listener,
+  EventFormat(const InputOptions& options, std::vector<Zone>& zones, PairedListener& listener,
               std::set<uint32_t>& delivered, InputAccount& account)
       : options_(options),
         maker_(zones, options.want_meta),
         listener_(listener),
         delivered_(delivered),
-        account_(account) {}
+        account_(account) {
+    for (unsigned i = 0; i < options.threads; ++i)
+      threads_.push_back(std::make_unique<ZoneWork::Thread>(options.want_meta));
+  }
 
   EventMaker& maker() { return maker_; }
   tools::Order order() const override { return options_.also ? options_.also->order() : tools::Order::log; }
@@ -75,15 +78,27 @@ class EventFormat : public tools::Format {
     if (delivered_.insert(s.chip).second)
       listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores, s.rank, s.chip_of_rank});
   }
+  // Another format needs the markers of every frame.
+  std::unique_ptr<tools::FrameWork> frame_work() const override {
+    if (options_.also) return nullptr;
+    return std::make_unique<ZoneWork>(threads_, listener_.listener().wants_all_events());
+  }
   void frame(const tools::FrameEvents& f) override {
     if (options_.also) options_.also->frame(f);
     maker_.frame(f, listener_);
+  }
+  bool frame_alone(const tools::FrameEvents& f) override {
+    const ZoneWork::Target target{maker_.zones(), listener_.pairs(), listener_.listener()};
+    if (!static_cast<ZoneWork*>(f.work)->take(f, target)) return false;
+    maker_.note_lane(f);
+    return true;
   }
   void loss(const shm::LossRecord& r) override {
     if (options_.also) options_.also->loss(r);
   }
   void names_changed() override {
     maker_.names_changed();
+    for (const auto& thread : threads_) thread->names_changed();
     if (options_.also) options_.also->names_changed();
   }
   void clock(uint32_t chip, const collect::ClockMap& map) override {
@@ -108,7 +123,8 @@ class EventFormat : public tools::Format {
  private:
   const InputOptions& options_;
   EventMaker maker_;
-  Listener& listener_;
+  ZoneWork::Threads threads_;
+  PairedListener& listener_;
   std::set<uint32_t>& delivered_;
   InputAccount& account_;
 };
@@ -138,31 +154,8 @@ void refuse_other_files(const std::vector<std::string>& from) {
   }
 }
 
-// Lane by lane by several threads, or, if another format has the pipeline's events, too, decoded ahead by them.
-std::vector<ZoneShard*> start_threads(const InputOptions& options, jobs::Workers& workers,
-                                      EventFormat& events, PairedListener& paired, tools::Pipeline& pipeline,
-                                      tools::FormatFeed& feed) {
-  std::vector<ZoneShard*> sides;
-  if (options.also) {
-    pipeline.decode_ahead(workers);
-    return sides;
-  }
-  const ZoneShard::Target target{events.maker().zones(), paired.pairs(), paired.listener(),
-                                 options.want_meta};
-  const auto make_pipeline = [&] {
-    return std::make_unique<tools::Pipeline>(tools::Filter(), false, options.metal_date);
-  };
-  const auto make_side = [&] {
-    auto side = std::make_unique<ZoneShard>(target);
-    sides.push_back(side.get());
-    return side;
-  };
-  feed.by_lanes(workers, make_pipeline, make_side);
-  return sides;
-}
-
 void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& events,
-                 PairedListener& paired, InputAccount& account) {
+                 InputAccount& account) {
   std::optional<jobs::Workers> workers;  // none: one thread
   if (options.threads > 1) workers.emplace(options.threads);
   const bool for_a_time = options.for_seconds.has_value();
@@ -174,9 +167,8 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
     const auto source = tools::open_source(from, for_a_time || options.follow_files, options.wait_ms, {},
                                            workers ? &*workers : nullptr, false, options.follow_files);
     tools::Pipeline pipeline({}, false, options.metal_date, {}, source->loss_cause());
+    if (workers) pipeline.decode_ahead(*workers);
     tools::FormatFeed feed(pipeline, events);
-    std::vector<ZoneShard*> sides;
-    if (workers) sides = start_threads(options, *workers, events, paired, pipeline, feed);
     shm::KeptChunk chunk;
     uint64_t bytes = 0, count = 0;
     double total = 0;
@@ -195,7 +187,6 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
         options.progress(std::min(1.0, static_cast<double>(bytes) / total));
     }
     feed.finish(*source);
-    for (ZoneShard* side : sides) side->finish(events.maker());
     events.end();
     const uint64_t missing_words = pipeline.loss_view().missing_words();
     account.markers += pipeline.markers();
@@ -267,7 +258,7 @@ InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, 
   PairedListener paired(pairs, listener);
   if (!chunks.empty()) {
     EventFormat format(options, zones, paired, delivered, account);
-    read_chunks(options, chunks, format, paired, account);
+    read_chunks(options, chunks, format, account);
     for (const shm::LossRecord& r : account.losses)
       pairs.lost({r.device, format.maker().lane_of(r), r.from_cycles, r.to_cycles});
   }

@@ -46,13 +46,22 @@ const EventMaker::Known& EventMaker::known(const tools::FrameEvents& f, const ma
   return zones.add({0, m.id, ZoneClass::none, true});
 }
 
-void EventMaker::frame(const tools::FrameEvents& f, Listener& listener) {
+Lane EventMaker::lane_of(const tools::FrameEvents& f) {
   const LogRisc risc = f.core_kind != markers::CoreKind::tensix ? LogRisc::erisc
                        : f.mode == device::Mode::trace_only     ? LogRisc::aggregate
                                                                 : static_cast<LogRisc>(f.risc);
-  const Lane lane{f.core_x, f.core_y, risc, static_cast<uint8_t>(risc == LogRisc::erisc && f.risc > 0)};
+  return {f.core_x, f.core_y, risc, static_cast<uint8_t>(risc == LogRisc::erisc && f.risc > 0)};
+}
+
+void EventMaker::note_lane(const tools::FrameEvents& f) {
+  const LogRisc risc = lane_of(f).risc;
   if (risc > LogRisc::trisc_2) odd_lanes_[{f.chip, f.core_x, f.core_y}] = risc;
-  const Launch launch{f.chip, f.host_id, -1, f.trace_counter ? int64_t{f.trace_counter} : -1};
+}
+
+void EventMaker::frame(const tools::FrameEvents& f, Listener& listener) {
+  const Lane lane = lane_of(f);
+  const Launch launch = launch_of(f);
+  note_lane(f);
   // Written where they stay: a marker that is put together elsewhere and copied waits for its own stores.
   batch_.resize(f.markers.size());
   Event* next = batch_.data();
@@ -71,7 +80,7 @@ void EventMaker::frame(const tools::FrameEvents& f, Listener& listener) {
     e.zone = 0;
     e.zone_class = ZoneClass::none;
     if (tools::named_by_id(m) && !(m.flags & markers::kQuickPush)) {
-      const Known& k = known(f, m, risc);
+      const Known& k = known(f, m, lane.risc);
       e.zone = k.zone;
       e.zone_class = k.zone_class;
     }

@@ -17,13 +17,18 @@ class EventMaker {
   EventMaker(std::vector<Zone>& zones, bool want_meta) : index_(zones), want_meta_(want_meta) {}
 
   ZoneIndex& zones() { return index_; }
+  static Lane lane_of(const tools::FrameEvents& f);
+  // Of all markers but those whose meaning has another host id.
+  static Launch launch_of(const tools::FrameEvents& f) {
+    return {f.chip, f.host_id, -1, f.trace_counter ? int64_t{f.trace_counter} : -1};
+  }
   // To the listener's meta() and events().
   void frame(const tools::FrameEvents& f, Listener& listener);
+  // Of a frame whose events another one made: its lane is known from now on.
+  void note_lane(const tools::FrameEvents& f);
   void names_changed();
   // The lane to which the markers of a loss's lane are assigned.
   Lane lane_of(const shm::LossRecord& r) const;
-  // Another one had frames of cores that this one did not have.
-  void absorb(EventMaker& other) { odd_lanes_.merge(other.odd_lanes_); }
 
  private:
   struct Known {

@@ -16,7 +16,9 @@ uint8_t bit_of(const Lane& lane) {
 }  // namespace
 
 Program& OpBuilder::open(const Launch& launch) {
+  if (latest_ && latest_->first == launch) return latest_->second;
   const auto [it, fresh] = open_.try_emplace(launch);
+  latest_ = &*it;
   if (!fresh) return it->second;
   it->second.executions.resize(1);
   it->second.executions.front().op.launch = launch;
@@ -121,11 +123,13 @@ void OpBuilder::put_aside_oldest() {
   const auto it = open_.find(order_.front());
   order_.pop_front();
   bytes_ -= it->second.bytes() + kBeside;
+  if (latest_ == &*it) latest_ = nullptr;
   aside_.put(it->second);
   open_.erase(it);
 }
 
 void OpBuilder::end() {
+  latest_ = nullptr;
   const auto close_all = [this](Program& program) {
     for (Execution& e : program.executions) close(e);
   };

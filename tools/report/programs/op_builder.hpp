@@ -49,6 +49,8 @@ class OpBuilder : public Listener {
   size_t budget_;
   size_t bytes_ = 0;
   std::unordered_map<Launch, Program, Hash> open_;
+  std::pair<const Launch, Program>* latest_ =
+      nullptr;  // of open_: frames of a launch come in a row; null: it may be gone
   std::deque<Launch> order_;
   ProgramParts aside_;
   std::unordered_map<uint64_t, Launch> serving_;  // by dispatch lane

@@ -19,12 +19,15 @@ bool same_program(ZoneClass zone_class, const Launch& a, const Launch& b) {
 
 LanePairs::LaneState& LanePairs::state(uint32_t chip, const Lane& lane) {
   const uint64_t key = lane_key(chip, lane);
-  if (last_ && key == last_key_) return *last_;
+  places_.resize(kPlaces);
+  // Processor, column and row: those of a card of 32 columns and 16 rows do not meet.
+  Place& place =
+      places_[((key & 7) ^ (key >> 8 & 1) ^ (key >> 24 & 31) << 3 ^ (key >> 16 & 15) << 8) % kPlaces];
+  if (place.lane && place.key == key) return *place.lane;
   LaneState& s = lanes_[key];
   s.chip = chip;
   s.lane = lane;
-  last_key_ = key;
-  last_ = &s;
+  place = {key, &s};
   return s;
 }
 
@@ -89,6 +92,56 @@ void LanePairs::events(const LaneEvents& batch, std::vector<Unpaired>& found) {
   }
 }
 
+bool LanePairs::take(uint32_t chip, const Lane& lane, const Closed& closed) {
+  if (!closed.any) return true;
+  LaneState& s = state(chip, lane);
+  const bool other_twin = s.firmware_start && closed.firmware_start && s.firmware_id != closed.first_firmware;
+  if (!s.open.empty() || (lane.risc == LogRisc::erisc && (s.twins || other_twin))) return false;
+  if (closed.firmware) {
+    at_edges_ += s.suspects.size();
+    s.suspects.clear();
+  }
+  s.since = closed.firmware_start ? closed.since : std::max(s.since, closed.since);
+  s.firmware_end = std::max(s.firmware_end, closed.firmware_end);
+  if (closed.firmware_start) s.firmware_id = closed.last_firmware;
+  s.firmware_start |= closed.firmware_start;
+  s.firmware |= closed.firmware;
+  s.any_start |= closed.any_start;
+  return true;
+}
+
+void LanePairs::Alone::begin(const Lane& lane) {
+  lane_.lane = lane;
+  lane_.open.clear(), lane_.suspects.clear(), found_.clear();
+  lane_.since = lane_.firmware_end = 0;
+  lane_.firmware_start = lane_.firmware = lane_.any_start = lane_.twins = false;
+  pairs_.at_edges_ = 0;
+  closed_ = {};
+}
+
+void LanePairs::Alone::events(const LaneEvents& batch) {
+  for (const Event& e : batch.events) {
+    if (e.type != MarkerType::zone_start && e.type != MarkerType::zone_end) continue;
+    closed_.any = true;
+    if (e.type == MarkerType::zone_end) {
+      pairs_.stop(lane_, batch.launch, e, found_);
+      continue;
+    }
+    pairs_.start(lane_, batch.launch, e, found_);
+    if (e.zone_class != ZoneClass::firmware) continue;
+    if (!std::exchange(closed_.firmware_start, true)) closed_.first_firmware = e.id;
+    closed_.last_firmware = e.id;
+  }
+}
+
+bool LanePairs::Alone::end(Closed& closed) {
+  closed = closed_;
+  closed.since = lane_.since, closed.firmware_end = lane_.firmware_end;
+  closed.any_start = lane_.any_start, closed.firmware = lane_.firmware;
+  return lane_.open.empty() && lane_.suspects.empty() && found_.empty() && !lane_.twins &&
+         pairs_.at_edges_ == 0;
+}
+
 void LanePairs::end(std::vector<Unpaired>& found) {
   for (auto& [key, s] : lanes_) {
     for (const Open& o : s.open) {
@@ -101,18 +154,6 @@ void LanePairs::end(std::vector<Unpaired>& found) {
     s.open.clear();
     s.suspects.clear();
   }
-}
-
-void LanePairs::renumber(std::span<const uint32_t> of) {
-  for (auto& [key, s] : lanes_) {
-    for (Open& o : s.open) o.zone = of[o.zone];
-    for (Unpaired& u : s.suspects) u.zone = of[u.zone];
-  }
-}
-
-void LanePairs::absorb(LanePairs& other) {
-  lanes_.merge(other.lanes_);
-  at_edges_ += std::exchange(other.at_edges_, 0);
 }
 
 }  // namespace ttc::report

@@ -36,10 +36,17 @@ class LanePairs {
   void end(std::vector<Unpaired>& found);  // after the last batch
   // Markers at either end of a lane's rows.
   uint64_t at_edges() const { return at_edges_; }
-  // Zones have the numbers `of` their own from now on.
-  void renumber(std::span<const uint32_t> of);
-  // Takes over lanes that this one does not have.
-  void absorb(LanePairs& other);
+
+  // What markers of a lane come to that have all their partners among themselves.
+  struct Closed {
+    uint64_t firmware_end = 0, since = 0;
+    uint16_t first_firmware = 0, last_firmware = 0;  // ids of its starts
+    bool any = false, any_start = false, firmware = false, firmware_start = false;
+    bool operator==(const Closed&) const = default;
+  };
+  class Alone;
+  // In place of events(): false: it depends on what the lane has open, and nothing was taken.
+  bool take(uint32_t chip, const Lane& lane, const Closed& closed);
 
  private:
   struct Open {
@@ -69,9 +76,29 @@ class LanePairs {
 
   size_t most_;
   std::unordered_map<uint64_t, LaneState> lanes_;
-  uint64_t last_key_ = 0;  // most batches are of the lane of the one before
-  LaneState* last_ = nullptr;
+  // Where lanes are, by the low bits of their keys, as far as they came: batches of a lane come by the million.
+  struct Place {
+    uint64_t key = 0;
+    LaneState* lane = nullptr;
+  };
+  static constexpr size_t kPlaces = 4096;
+  std::vector<Place> places_;
   uint64_t at_edges_ = 0;
+};
+
+// Pairs the markers of batches of one lane without those before them.
+class LanePairs::Alone {
+ public:
+  void begin(const Lane& lane);
+  void events(const LaneEvents& batch);
+  // False: a marker's partner is not among them.
+  bool end(Closed& closed);
+
+ private:
+  LanePairs pairs_{0};
+  LaneState lane_;
+  Closed closed_;
+  std::vector<Unpaired> found_;
 };
 
 }  // namespace ttc::report

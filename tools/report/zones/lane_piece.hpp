@@ -14,6 +14,7 @@ namespace ttc::report {
 struct Range {
   uint64_t begin = std::numeric_limits<uint64_t>::max();
   uint64_t end = 0;
+  bool operator==(const Range&) const = default;
   bool has_begin() const { return begin != std::numeric_limits<uint64_t>::max(); }
   bool whole() const { return has_begin() && end >= begin && end != 0; }
   uint64_t cycles() const { return whole() ? end - begin : 0; }
@@ -31,6 +32,7 @@ struct LanePiece {
   uint32_t firmware_starts = 0, start_count = 0;
   bool has_firmware = false;
 
+  bool operator==(const LanePiece&) const = default;
   bool empty() const { return !has_firmware && start_count == 0 && !seen.whole(); }
   // False when the marker begins the next execution.
   bool add(const Event& e);

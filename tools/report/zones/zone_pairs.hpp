@@ -23,9 +23,10 @@ class ZonePairs : public Listener {
   explicit ZonePairs(size_t most = kMost) : most_(most), lanes_(most) {}
 
   void events(const LaneEvents& batch) override;
-  // What others found on lanes of their own, and then what they hold of those lanes.
-  void found(const Unpaired& unpaired);
-  void absorb(LanePairs& lanes) { lanes_.absorb(lanes); }
+  // As LanePairs has it.
+  bool take(uint32_t chip, const Lane& lane, const LanePairs::Closed& closed) {
+    return lanes_.take(chip, lane, closed);
+  }
   // A loss that is known by now. All of them must have come before damage() is called.
   void lost(const LostInterval& interval);
   void end();  // after the last batch
@@ -36,6 +37,7 @@ class ZonePairs : public Listener {
   const Unpaired* first() const { return inside_.empty() ? nullptr : inside_.data(); }
 
  private:
+  void found(const Unpaired& unpaired);
   void join_losses();
   void explain();
 

@@ -106,7 +106,9 @@ const std::string* TimeSums::name_of(const ProgramKey& key) const {
 void TimeSums::settle(bool all) {
   const uint64_t until_ns = all ? ~uint64_t{0} : latest_ns_ - std::min(latest_ns_, kSettleNs);
   for (auto& [chip, open] : open_programs_)
-    for (const Program& p : open.ended(until_ns)) programs_[{chip, p.host_id}].add(p.end_ns - p.begin_ns);
+    open.ended(until_ns, [this, of = chip](const Program& p) {
+      programs_[{of, p.host_id}].add(p.end_ns - p.begin_ns);
+    });
   for (auto it = programs_.begin(); it != programs_.end();) {
     const std::string* const name = name_of(it->first);
     if (!name) {

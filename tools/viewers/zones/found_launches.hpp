@@ -22,6 +22,7 @@ class FoundLaunches : public FrameWork {
     found.last_ns = ns[f.markers.size() - 1];
     return true;
   }
+  bool is_small() const override { return true; }
   const Frame& of(uint32_t number) const { return frames_[number]; }
 
  private:

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "firmware_markers/device/format.hpp"
 #include "firmware_markers/layout.hpp"
@@ -83,18 +85,46 @@ struct Finding {
   std::vector<LossRecord> lost;
   uint64_t missing_chunks = 0, chunks_before = 0;
 };
-Finding find(const std::vector<Piece>& pieces) {
+// `together`: so many chunks lie in one memory, which is gone when none is kept; 0: they are copied.
+Finding find_in(const std::vector<Piece>& pieces, size_t together) {
   Finding f;
   ChunkGaps gaps(shm::LossCause::disk_too_slow, [&](uint64_t session, const LossRecord& r) {
     EXPECT_EQ(session, 5u);
     EXPECT_EQ(r.cause, shm::LossCause::disk_too_slow);
     f.lost.push_back(r);
   });
-  for (const Piece& p : pieces) gaps.push(chunk_of(p));
+  using Chunks = std::vector<std::vector<uint64_t>>;
+  std::shared_ptr<Chunks> memory;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (together == 0) {
+      gaps.push(chunk_of(pieces[i]));
+      continue;
+    }
+    if (i % together == 0) {
+      memory = std::make_shared<Chunks>();
+      for (size_t each = i; each < std::min(i + together, pieces.size()); ++each)
+        memory->push_back(chunk_of(pieces[each]));
+    }
+    gaps.push((*memory)[i % together], memory);
+  }
+  memory.reset();
   gaps.finish();
   f.missing_chunks = gaps.missing_chunks();
   f.chunks_before = gaps.chunks_before();
   return f;
+}
+Finding find(const std::vector<Piece>& pieces) {
+  const Finding copied = find_in(pieces, 0);
+  for (size_t together = 1; together <= 3; ++together) {
+    const Finding kept = find_in(pieces, together);
+    EXPECT_EQ(kept.missing_chunks, copied.missing_chunks);
+    EXPECT_EQ(kept.chunks_before, copied.chunks_before);
+    EXPECT_EQ(kept.lost.size(), copied.lost.size()) << together;
+    for (size_t i = 0; i < std::min(kept.lost.size(), copied.lost.size()); ++i)
+      EXPECT_EQ(std::memcmp(&kept.lost[i], &copied.lost[i], sizeof copied.lost[i]), 0)
+          << together << " chunks in one memory, loss " << i;
+  }
+  return copied;
 }
 
 TEST(ChunkGaps, a_whole_stream_has_none) {

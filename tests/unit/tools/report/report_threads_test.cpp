@@ -30,7 +30,11 @@ class WrittenZones : public Listener {
       if (all_ || is_dispatch(e.zone_class)) line(" event", e.time, e.zone, e.id, e.type, e.zone_class);
     for (const LanePiece& p : b.pieces)
       line(" piece", p.firmware.begin, p.firmware.end, p.kernel.begin, p.kernel.end, p.starts.begin,
-           p.seen.end, p.span.end, p.firmware_starts, p.start_count, p.has_firmware);
+           p.seen.end, p.span.end, p.firmware_starts, p.start_count, p.has_firmware, p.wait_front);
+  }
+  void meta(const Launch& launch, const Lane& lane, const Event& e, std::string_view data) override {
+    line("meta", launch.chip, launch.host_id, lane.x, lane.risc, e.time, e.zone, e.id);
+    text.append(data) += '\n';
   }
   void clock(uint32_t chip, const collect::ClockMap& map) override {
     line("clock", chip, map.segments().size());
@@ -50,7 +54,9 @@ class WrittenZones : public Listener {
 const std::vector<std::string>& zone_strings() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> made{"BRISC-FW,fw.cc,1,KERNEL_PROFILER", "BRISC-KERNEL,k.cc,2,KERNEL_PROFILER",
-                                  "CQ-DISPATCH,d.cc,3,KERNEL_PROFILER"};
+                                  "CQ-DISPATCH,d.cc,3,KERNEL_PROFILER",
+                                  "CB-COMPUTE-WAIT-FRONT,c.h,4,KERNEL_PROFILER",
+                                  "runtime_host_id_dispatch,d.cc,5,KERNEL_PROFILER"};
     for (int i = 0; i < 40; ++i)
       made.push_back("STEP-" + std::to_string(i) + ",s.cc," + std::to_string(i) + ",KERNEL_PROFILER");
     return made;
@@ -73,8 +79,13 @@ std::vector<uint64_t> random_lane(std::mt19937_64& dice, uint8_t core, uint8_t r
     for (uint64_t zones = dice() % (most_zones + 1), at = t + 200; zones != 0; --zones, at += 300) {
       const uint32_t id = zone_id(2 + dice() % 41);
       test::put_marker(frame, device::kZoneStart, id, at);
+      if (id == zone_id(2) && dice() % 2) {  // the runtime id of the program that is dispatched
+        test::put_marker(frame, device::kTsData, zone_id(4), at + 50);
+        frame.insert(frame.end(), {0u, launch + 1});
+      }
       if (dice() % 100 >= broken_of_100) test::put_marker(frame, device::kZoneEnd, id, at + 100);
     }
+    if (dice() % 8 == 0) test::put_marker(frame, device::kZoneTotal, zone_id(3), dice() % 500);
     words.insert(words.end(), frame.begin(), frame.end());
   }
   return test::lane_chunk(core, risc, words, device::Mode::normal, 1000 + launch);
@@ -107,6 +118,7 @@ class ReportThreads : public testing::Test {
     InputOptions options;
     options.from = {path_};
     options.threads = threads;
+    options.want_meta = true;
     return read_device(options, zones, listener);
   }
   std::string calls(unsigned threads, bool all_events) const {
@@ -122,7 +134,7 @@ class ReportThreads : public testing::Test {
   void the_same_for_all(const std::string& what) {
     for (const bool all_events : {true, false}) {
       const std::string one = calls(1, all_events);
-      ASSERT_NE(one.find("events"), std::string::npos);
+      for (const char* call : {"events", "meta"}) ASSERT_NE(one.find(call), std::string::npos) << call;
       for (const unsigned threads : {2u, 5u})
         EXPECT_EQ(calls(threads, all_events) == one, true) << what << ", " << threads << " threads";
     }
@@ -137,7 +149,6 @@ TEST_F(ReportThreads, the_listener_gets_the_same_for_every_number_of_threads) {
   }
 }
 
-// Zones without a partner beyond what is held are counted only: which ones those are must not depend on who finds them first.
 // Zones without a partner beyond what is held are counted only: which ones those are must not depend on who finds them first.
 TEST_F(ReportThreads, more_zones_without_an_end_than_are_held_are_the_same) {
   struct Ignoring : Listener {

@@ -43,6 +43,17 @@ class SweptLaunches {
   markers::ZoneNames names_;
 };
 
+std::vector<Program> settled(Programs& programs, uint64_t until_ns) {
+  std::vector<Program> all;
+  programs.settled(until_ns, [&](const Program& p) { all.push_back(p); });
+  return all;
+}
+std::vector<Program> ended(Programs& programs, uint64_t until_ns) {
+  std::vector<Program> all;
+  programs.ended(until_ns, [&](const Program& p) { all.push_back(p); });
+  return all;
+}
+
 TEST(Programs, one_program_of_many_cores_and_processors) {
   SweptLaunches s;
   std::vector<uint64_t> flows;
@@ -52,7 +63,7 @@ TEST(Programs, one_program_of_many_cores_and_processors) {
       if (l.flow) flows.push_back(l.flow);
       EXPECT_EQ(l.flow_marker, l.flow ? 1u : ~0u) << "a flow leads to the kernel's start, once a core";
     }
-  const std::vector<Program> all = s.programs.settled(~uint64_t{0});
+  const std::vector<Program> all = settled(s.programs, ~uint64_t{0});
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].host_id, 7u);
   EXPECT_EQ(all[0].begin_ns, 1001u);
@@ -65,7 +76,7 @@ TEST(Programs, one_program_of_many_cores_and_processors) {
   EXPECT_EQ(all[0].cores, (std::vector<uint32_t>{0x101, 0x201}));
   EXPECT_EQ(all[0].flows, flows);
   EXPECT_EQ(flows.size(), 2u);
-  EXPECT_TRUE(s.programs.settled(~uint64_t{0}).empty());
+  EXPECT_TRUE(settled(s.programs, ~uint64_t{0}).empty());
 }
 
 // A core that is read first has the launches of many programs of one id before the next core has its first.
@@ -73,7 +84,7 @@ TEST(Programs, launches_of_one_id_go_to_the_nearest_in_time) {
   SweptLaunches s;
   for (const uint8_t x : {uint8_t{1}, uint8_t{2}, uint8_t{3}})
     for (uint64_t n = 0; n < 5; ++n) s.launch(7, x, 0, 10'000 * (n + 1) + x, 50);
-  const std::vector<Program> all = s.programs.settled(~uint64_t{0});
+  const std::vector<Program> all = settled(s.programs, ~uint64_t{0});
   ASSERT_EQ(all.size(), 5u);
   for (uint64_t n = 0; n < 5; ++n) {
     EXPECT_EQ(all[n].begin_ns, 10'000 * (n + 1) + 1);
@@ -84,10 +95,10 @@ TEST(Programs, launches_of_one_id_go_to_the_nearest_in_time) {
 TEST(Programs, host_id_zero_is_none_and_replays_are_apart) {
   SweptLaunches s;
   EXPECT_EQ(s.launch(0, 1, 0, 1000, 50).flow, 0u);
-  EXPECT_TRUE(s.programs.settled(~uint64_t{0}).empty());
+  EXPECT_TRUE(settled(s.programs, ~uint64_t{0}).empty());
   s.launch(7, 1, 0, 1000, 50, 1);
   s.launch(7, 2, 0, 1000, 50, 2);
-  const std::vector<Program> all = s.programs.settled(~uint64_t{0});
+  const std::vector<Program> all = settled(s.programs, ~uint64_t{0});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].replay + all[1].replay, 3);
 }
@@ -102,7 +113,7 @@ TEST(Programs, a_launch_in_two_frames_is_closed_by_the_second) {
   s.take(7, 1, 0, front, first);
   s.take(7, 1, 0, back, second);
   s.take(8, 1, 0, front, first);
-  const std::vector<Program> all = s.programs.settled(~uint64_t{0});
+  const std::vector<Program> all = settled(s.programs, ~uint64_t{0});
   ASSERT_EQ(all.size(), 2u);
   const Program& whole = all[all[0].host_id == 7 ? 0 : 1];
   EXPECT_EQ(whole.open, 0u);
@@ -116,12 +127,12 @@ TEST(Programs, settled_after_rounds) {
   SweptLaunches s;
   for (uint32_t round = 0; round < 10; ++round) {
     for (const uint8_t x : {uint8_t{1}, uint8_t{2}}) s.launch(100 + round, x, 0, 1000 * (round + 1), 50);
-    for (const Program& p : s.programs.settled(1000 * (round + 1))) {
+    for (const Program& p : settled(s.programs, 1000 * (round + 1))) {
       EXPECT_LE(p.host_id + 3, 100 + round);
       EXPECT_EQ(p.cores.size(), 2u);
     }
   }
-  const size_t left = s.programs.settled(~uint64_t{0}).size();
+  const size_t left = settled(s.programs, ~uint64_t{0}).size();
   EXPECT_GT(left, 0u);
   EXPECT_LT(left, 6u) << "programs of earlier rounds were never settled";
 }
@@ -130,9 +141,9 @@ TEST(Programs, settled_after_rounds) {
 TEST(Programs, a_card_of_one_core_has_programs_before_its_end) {
   SweptLaunches s;
   for (uint32_t launch = 0; launch < 10; ++launch) s.launch(100 + launch, 1, 0, 1000 * (launch + 1), 50);
-  EXPECT_TRUE(s.programs.settled(9000).empty());
-  EXPECT_EQ(s.programs.ended(9000).size(), 8u);
-  EXPECT_EQ(s.programs.ended(~uint64_t{0}).size(), 2u);
+  EXPECT_TRUE(settled(s.programs, 9000).empty());
+  EXPECT_EQ(ended(s.programs, 9000).size(), 8u);
+  EXPECT_EQ(ended(s.programs, ~uint64_t{0}).size(), 2u);
 }
 
 // SweptLaunches are late and cores sit programs out: no launch is lost, none counts twice.
@@ -151,9 +162,9 @@ TEST(Programs, random_sweeps_keep_every_launch) {
                  1 + random() % 300);
         ++launches;
       }
-    for (Program& p : s.programs.settled(1000 * (sweep * 4))) all.push_back(std::move(p));
+    for (Program& p : settled(s.programs, 1000 * (sweep * 4))) all.push_back(std::move(p));
   }
-  for (Program& p : s.programs.settled(~uint64_t{0})) all.push_back(std::move(p));
+  for (Program& p : settled(s.programs, ~uint64_t{0})) all.push_back(std::move(p));
   for (const Program& p : all) {
     cores += p.cores.size();
     EXPECT_LT(p.end_ns - p.begin_ns, 1000u) << "two programs became one, seed " << seed;

@@ -120,7 +120,8 @@ struct SweptCores {
     programs.take(f, uint32_t{f.core_x} << 8 | f.core_y, LaunchEnds::of(f, frame.ns()), of_clock);
   }
   Program only() {
-    const std::vector<Program> all = programs.settled(~uint64_t{0});
+    std::vector<Program> all;
+    programs.settled(~uint64_t{0}, [&](const Program& p) { all.push_back(p); });
     EXPECT_EQ(all.size(), 1u);
     return all.at(0);
   }
