@@ -39,14 +39,14 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format,
                     const std::shared_ptr<const void>& memory) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
-  if (h.kind != ChunkKind::device_words) catch_up(format);
+  if (h.kind != ChunkKind::device_words && !can_wait(h.kind)) catch_up(format);
   if (h.kind == ChunkKind::session) {
     session(h, body, format);
     const auto described = sessions_.find(h.session);
     if (described != sessions_.end() && described->second.wanted) losses_.push(chunk);
     return;
   }
-  if (collect::is_of_the_host(h)) return format.host(chunk);
+  if (collect::is_of_the_host(h)) return beside(chunk, nullptr, nullptr, format);
   SessionState& s = state_of(h);
   if (!s.wanted) return;
   const shm::LossRecord* const loss = losses_.push(chunk, memory);
@@ -55,6 +55,45 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format,
       if (!host_clock_ || !s.clock_model) return words(chunk, memory, s, format);
       s.times.wait(chunk, memory);
       return release(s, format, false);
+    case ChunkKind::names: {
+      Workload& w = s.named ? *s.named : s.workloads.begin()->second;
+      const size_t before = w.names.size();
+      std::string_view text(body.data(), body.size());
+      for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
+        w.names.add_zone_string(text.substr(0, end));
+      if (w.names.size() == before) return;
+      w.semantics.names_changed();
+      for (DecodedBatch::Scratch& scratch : scratch_) scratch.names_changed(w.names);
+      format.names_changed();
+      return;
+    }
+    default:
+      return beside(chunk, &s, loss, format);
+  }
+}
+
+// Words do not depend on it where host times are not requested: the threads need not wait for it.
+bool Pipeline::can_wait(ChunkKind kind) const {
+  return !host_clock_ && kind != ChunkKind::session && kind != ChunkKind::names;
+}
+
+// Behind the words before it, some of which may be decoded just now.
+void Pipeline::beside(std::span<const uint64_t> chunk, SessionState* session, const shm::LossRecord* loss,
+                      Format& format) {
+  if (filling_) hand_over();
+  if (ahead_.empty()) return put(chunk, session, loss, format);
+  waiting_bytes_ += chunk.size_bytes();
+  ahead_.back()->behind.push_back(
+      {{chunk.begin(), chunk.end()}, session, loss ? std::optional(*loss) : std::nullopt});
+  while (waiting_bytes_ > kMostWaiting && !ahead_.empty()) take_oldest(format);
+}
+
+void Pipeline::put(std::span<const uint64_t> chunk, SessionState* session, const shm::LossRecord* loss,
+                   Format& format) {
+  if (!session) return format.host(chunk);
+  SessionState& s = *session;
+  const auto body = shm::body_of(chunk);
+  switch (shm::header_of(chunk).kind) {
     case ChunkKind::clock:
       if (std::string why = s.times.take_clock(body); !why.empty()) {
         complaint_ = std::move(why);
@@ -70,18 +109,6 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format,
     case ChunkKind::clock_domains:
       if (std::string why = s.times.take_domains(body); !why.empty()) complaint_ = std::move(why);
       return;
-    case ChunkKind::names: {
-      Workload& w = s.named ? *s.named : s.workloads.begin()->second;
-      const size_t before = w.names.size();
-      std::string_view text(body.data(), body.size());
-      for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-        w.names.add_zone_string(text.substr(0, end));
-      if (w.names.size() == before) return;
-      w.semantics.names_changed();
-      for (DecodedBatch::Scratch& scratch : scratch_) scratch.names_changed(w.names);
-      format.names_changed();
-      return;
-    }
     case ChunkKind::loss: {
       if (!loss) return;  // reported before
       shm::LossRecord record = *loss;
@@ -372,8 +399,13 @@ void Pipeline::take_oldest(Format& format) {
   }
   batch.clear();
   oldest.sessions.clear();
+  const std::vector<Beside> behind = std::exchange(oldest.behind, {});
   spare_.push_back(std::move(ahead_.front()));
   ahead_.pop_front();
+  for (const Beside& one : behind) {
+    waiting_bytes_ -= one.chunk.size() * sizeof one.chunk[0];
+    put(one.chunk, one.session, one.loss ? &*one.loss : nullptr, format);
+  }
 }
 
 void Pipeline::catch_up(Format& format) {
@@ -422,12 +454,6 @@ void Pipeline::emit_alone(const DecodedBatch& batch, const DecodedBatch::Chunk& 
       });
 }
 
-// What the thread that decoded the frame found it to mean holds.
-bool Pipeline::is_alone(Apart apart, const Place& place, const FrameEvents& events) {
-  return apart == Apart::yes ||
-         (apart == Apart::unless_dispatch && !place.workload.semantics.dispatches(events));
-}
-
 // What all frames of a chunk have in common: a frame is small, and so much memory is not filled in for each.
 FrameEvents Pipeline::events_of(const Place& place, const markers::Batch& batch) const {
   const shm::ChunkHeader& h = place.header;
@@ -465,30 +491,6 @@ void Pipeline::emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame,
   if (!place.means_nothing || !chunk.picked_all())
     events.semantics = place.workload.semantics.of(events, place.header.generation);
   format.frame(events);
-}
-
-uint64_t Pipeline::without_bound() const {
-  uint64_t count = 0;
-  for (const auto& [id, s] : sessions_) count += s.without_bound;
-  return count;
-}
-
-template <class Which>
-size_t Pipeline::count_ids(Which which) const {
-  size_t count = 0;
-  for (const auto& [session, s] : sessions_)
-    for (const auto& [first_epoch, w] : s.workloads)
-      for (size_t id = 0; id < w.zone_ids.size(); ++id)
-        count += w.zone_ids[id] && which(w, static_cast<uint16_t>(id));
-  return count;
-}
-
-size_t Pipeline::unnamed_ids() const {
-  return count_ids([](const Workload& w, uint16_t id) { return w.names.find(id) == nullptr; });
-}
-
-size_t Pipeline::ambiguous_ids() const {
-  return count_ids([](const Workload& w, uint16_t id) { return w.names.ambiguous(id); });
 }
 
 }  // namespace ttc::tools

@@ -99,9 +99,17 @@ class Pipeline {
   // missing. `device` is the number of the chip in the output.
   std::vector<shm::LossRecord> losses() const;
   // Zone ids that were delivered, and have no name, or more than one: the first is shown then.
-  size_t unnamed_ids() const;
-  size_t ambiguous_ids() const;
-  uint64_t without_bound() const;                              // markers whose host time was requested
+  size_t unnamed_ids() const {
+    return count_ids([](const Workload& w, uint16_t id) { return w.names.find(id) == nullptr; });
+  }
+  size_t ambiguous_ids() const {
+    return count_ids([](const Workload& w, uint16_t id) { return w.names.ambiguous(id); });
+  }
+  uint64_t without_bound() const {  // markers whose host time was requested
+    uint64_t count = 0;
+    for (const auto& [id, s] : sessions_) count += s.without_bound;
+    return count;
+  }
   const std::string& complaint() const { return complaint_; }  // the last chunk that could not be decoded
   // Once at the end: chip numbers that were changed, and choices that affect the output.
   std::vector<std::string> notices() const;
@@ -136,7 +144,14 @@ class Pipeline {
   };
 
   template <class Which>
-  size_t count_ids(Which which) const;
+  size_t count_ids(Which which) const {
+    size_t count = 0;
+    for (const auto& [session, s] : sessions_)
+      for (const auto& [first_epoch, w] : s.workloads)
+        for (size_t id = 0; id < w.zone_ids.size(); ++id)
+          count += w.zone_ids[id] && which(w, static_cast<uint16_t>(id));
+    return count;
+  }
   SessionState& state_of(const shm::ChunkHeader& h);
   uint32_t free_chip(uint32_t wanted, const std::string& device);
   void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);
@@ -144,6 +159,17 @@ class Pipeline {
   void words(std::span<const uint64_t> chunk, std::shared_ptr<const void> memory, SessionState& s,
              Format& format);
   void words_at_once(std::span<const uint64_t> chunk, SessionState& s, Format& format);
+  // A chunk without words. Copied: its words stay behind those that are decoded ahead.
+  struct Beside {
+    std::vector<uint64_t> chunk;
+    SessionState* session;                // null: of the host
+    std::optional<shm::LossRecord> loss;  // that is new or has grown
+  };
+  bool can_wait(shm::ChunkKind kind) const;
+  void beside(std::span<const uint64_t> chunk, SessionState* session, const shm::LossRecord* loss,
+              Format& format);
+  void put(std::span<const uint64_t> chunk, SessionState* session, const shm::LossRecord* loss,
+           Format& format);
   void hand_over();
   size_t most_ahead() const;
   void take_oldest(Format& format);
@@ -157,7 +183,11 @@ class Pipeline {
     FrameWork* work = nullptr;
     bool means_nothing = false;
   };
-  static bool is_alone(Apart apart, const Place& place, const FrameEvents& events);
+  // What the thread that decoded the frame found it to mean holds.
+  static bool is_alone(Apart apart, const Place& place, const FrameEvents& events) {
+    return apart == Apart::yes ||
+           (apart == Apart::unless_dispatch && !place.workload.semantics.dispatches(events));
+  }
   FrameEvents events_of(const Place& place, const markers::Batch& batch) const;
   void emit(DecodedChunk& chunk, const Place& place, Format& format);
   void emit(const DecodedChunk& chunk, const DecodedChunk::Frame& frame, const Place& place,
@@ -188,14 +218,17 @@ class Pipeline {
     DecodedBatch batch;
     std::vector<SessionState*> sessions;  // by chunk
     std::vector<bool> mean_nothing;       // by group
+    std::vector<Beside> behind;
   };
-  jobs::Workers* workers_ = nullptr;  // null: one thread
+  static constexpr size_t kMostWaiting = 1 << 20;  // bytes of chunks without words, and a chunk
+  jobs::Workers* workers_ = nullptr;               // null: one thread
   std::vector<DecodedBatch::Scratch> scratch_;
   // Chunks that are not kept are decoded again where their frames' markers are needed all the same: after such a one, all are kept for a while.
   static constexpr unsigned kBatchesKept = 4;
   unsigned keep_batches_ = 0;
   std::unique_ptr<Ahead> filling_;            // null: none
   std::deque<std::unique_ptr<Ahead>> ahead_;  // oldest first
+  size_t waiting_bytes_ = 0;                  // behind them
   std::vector<std::unique_ptr<Ahead>> spare_;
   DecodedChunk at_once_;
 };

@@ -293,6 +293,23 @@ TEST(DecodeAhead, the_format_gets_the_same_calls_for_every_number_of_threads) {
   }
 }
 
+// Words of a batch that no further words fill: a run's host side of any size came behind them, and was held in memory.
+TEST(DecodeAhead, chunks_without_words_behind_words_are_bounded) {
+  jobs::Workers workers(2);
+  WrittenCalls format(Order::log);
+  Pipeline pipeline(Filter(), false);
+  pipeline.decode_ahead(workers);
+  std::mt19937_64 dice(1);
+  std::vector<WordChunk> chunks{words_with_meaning(0, 1, 4, dice)};
+  shm::TelemetryRecord record{};
+  constexpr size_t kMostWaiting = 1 << 20;
+  const size_t chunk_bytes = sizeof(shm::ChunkHeader) + sizeof record;
+  for (record.host_ns = 1; record.host_ns <= 2 * kMostWaiting / chunk_bytes; ++record.host_ns)
+    chunks.push_back(test::chunk_of(shm::ChunkKind::telemetry, &record, sizeof record));
+  push_some_kept(chunks, pipeline, format);
+  EXPECT_NE(format.text.find("frame"), std::string::npos) << "nothing came";
+}
+
 // Every third launch is of a kernel whose name two strings claim from the middle on: its frames mean something from there on.
 TEST(DecodeAhead, frames_mean_the_same_as_without_threads) {
   std::vector<WordChunk> chunks{

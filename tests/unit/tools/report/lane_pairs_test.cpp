@@ -1,4 +1,4 @@
-// Frames that are looked at alone, and then taken by their lane: the same as if the lane had had all of their markers.
+// Frames that are paired alone and then taken by their lane: the same as if the lane had had all of their markers.
 #include "tools/report/zones/lane_pairs.hpp"
 
 #include <gtest/gtest.h>
