@@ -58,9 +58,8 @@ class ChunkGaps {
   // missing.
   struct Lane {
     LogEnd log;
-    std::span<const uint64_t> chunk;  // that it is in, in memory_; empty: the copy is it
-    size_t place = 0;                 // in the chunk's table
-    // The copy:
+    std::span<const uint64_t> chunk;  // that holds the span, in memory_; empty: the copy below holds it
+    size_t place = 0;                 // of the span in the chunk's table
     shm::ChunkHeader header;
     shm::SpanEntry span;
     std::vector<uint32_t> words;

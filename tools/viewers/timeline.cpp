@@ -383,7 +383,9 @@ void Timeline::host(std::span<const uint64_t> chunk) {
 }
 
 void Timeline::end() {
-  for (auto& [number, chip] : chips_) {
+  for (auto& each : chips_) {
+    const uint32_t number = each.first;
+    Chip& chip = each.second;  // a structured binding cannot be captured (clang 14)
     report_programs_per_s(chip, ~uint64_t{0});
     if (!chip.clock_reported) report_clock(number, chip, true);
     chip.open_programs.settled(~uint64_t{0}, [&](const Program& program) { report_program(chip, program); });

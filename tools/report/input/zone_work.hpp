@@ -1,8 +1,8 @@
 // What any thread makes of a frame for a report, beside decoding it: its zones, checked for their partners, and what programs need of it. The owner
 // numbers zones as their names come and joins the rest, so that the report is the same for every number of threads.
 //
-// A frame stands for itself if its zones all end in it and need none from before. That is every launch of a worker whose words are complete. Of any
-// other frame nothing is taken from here: the owner has its markers and their lane's open zones.
+// A frame is taken without its markers if its zones all end in it, each began in it, and its lane has no zone open. That is every launch of a worker whose
+// words are complete. Of any other frame the owner gets the markers.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -18,7 +18,7 @@ namespace ttc::report {
 // Of frames of consecutive chunks.
 class ZoneWork : public tools::FrameWork, private Listener {
  public:
-  // Of one thread, for all of its work. Zones have its own numbers, in the order in which it meets them; the nameless one is everyone's.
+  // Of one thread, for all of its work. Zones have its own numbers, in the order in which they come; 0 is the nameless one for all threads.
   class Thread {
    public:
     explicit Thread(bool want_meta) : maker_(zones_, want_meta) {}
@@ -52,7 +52,7 @@ class ZoneWork : public tools::FrameWork, private Listener {
     ZonePairs& pairs;
     Listener& listener;
   };
-  // False: the frame does not stand for itself, or its lane has zones open; nothing was taken.
+  // False: nothing was taken, and the frame's markers are needed.
   bool take(const tools::FrameEvents& frame, const Target& target);
 
  private:
