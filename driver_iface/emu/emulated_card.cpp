@@ -128,4 +128,12 @@ std::vector<std::string> EmulatedCard::violations() const {
   return texts;
 }
 
+HostWrite::HostWrite(EmulatedCard& card, uint64_t next_due_ns) : card_(card), next_due_ns_(next_due_ns) {
+  const uint64_t over_ns = host_now_ns() + kLongestNs;
+  card.set_landing_due(next_due_ns != 0 ? std::min(next_due_ns, over_ns) : over_ns);
+}
+HostWrite::~HostWrite() {
+  card_.set_landing_due(next_due_ns_);
+}
+
 }  // namespace ttc::card

@@ -51,7 +51,9 @@ std::optional<uint64_t> latest_time(const tools::MemoryImage& image) {
 }
 
 ImageLoader::ImageLoader(card::EmulatedCard& card, const tools::MemoryImage& image)
-    : card_(card), image_(image) {
+    : card_(card), image_(image), memory_(image.epochs) {
+  for (unsigned epoch = 0; epoch < image.epochs; ++epoch)
+    for (const auto& core : image.cores) memory_[epoch].push_back(image.load(core, epoch));
   card.set_log_geometry({image.control_address, 4u * image.layout->format.control_words, image.dram_base,
                          image.bytes_per_risc, image.cores_per_bank});
   if (image.magic_address)
@@ -64,6 +66,7 @@ void ImageLoader::reset() {
   ++resets_;
   lane_words_.clear();
   for (const auto& core : image_.cores) {
+    const card::HostWrite under_way(card_);
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
       card_.set_landed(core.flat_id * device::kMaxRiscs + r, resets_, 0);
     for (uint32_t w = 0; w < f.control_words; ++w) {
@@ -78,8 +81,10 @@ void ImageLoader::reset() {
 
 void ImageLoader::load_epoch(unsigned epoch) {
   const device::Format& f = image_.layout->format;
-  for (const auto& core : image_.cores) {
-    const tools::MemoryImage::CoreMemory memory = image_.load(core, epoch);
+  for (size_t c = 0; c < image_.cores.size(); ++c) {
+    const tools::MemoryImage::Core& core = image_.cores[c];
+    const tools::MemoryImage::CoreMemory& memory = memory_[epoch][c];
+    const card::HostWrite under_way(card_);
     for (uint32_t w = 0; w < memory.buffers.size(); ++w)
       card_.store(at(core), image_.buffer_address + 4 * w, memory.buffers[w]);
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {

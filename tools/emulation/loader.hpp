@@ -15,6 +15,7 @@ std::optional<uint64_t> latest_time(const tools::MemoryImage& image);
 
 class ImageLoader {
  public:
+  // Reads the files of all epochs: throws ImageError before a word is on the card.
   ImageLoader(card::EmulatedCard& card, const tools::MemoryImage& image);
 
   // The whole-vector reset that a host's results read leaves behind.
@@ -29,6 +30,7 @@ class ImageLoader {
  private:
   card::EmulatedCard& card_;
   const tools::MemoryImage& image_;
+  std::vector<std::vector<tools::MemoryImage::CoreMemory>> memory_;  // by epoch and core
   unsigned resets_ = 0;
   std::vector<std::pair<uint32_t, uint32_t>> lane_words_;  // lane, words, of the epoch loaded last
 };

@@ -140,4 +140,21 @@ class EmulatedCard {
   std::unique_ptr<Impl> impl_;
 };
 
+// While it lives, the stores are one write of the host. A host needs less than kLongestNs for it; where the owner needs more, as the
+// machine gives it no CPU, reads of observers wait until the write has ended.
+class HostWrite {
+ public:
+  static constexpr uint64_t kLongestNs = 25'000;
+
+  // `next_due_ns`: what set_landing_due() was called with last.
+  explicit HostWrite(EmulatedCard& card, uint64_t next_due_ns = 0);
+  ~HostWrite();
+  HostWrite(const HostWrite&) = delete;
+  HostWrite& operator=(const HostWrite&) = delete;
+
+ private:
+  EmulatedCard& card_;
+  uint64_t next_due_ns_;
+};
+
 }  // namespace ttc::card
