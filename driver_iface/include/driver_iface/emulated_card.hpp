@@ -140,7 +140,7 @@ class EmulatedCard {
   std::unique_ptr<Impl> impl_;
 };
 
-// While it lives, the stores are one write of the host. A host needs less than kLongestNs for it; where the owner needs more, as the
+// While one exists, the owner's stores are one write of the host. A host needs less than kLongestNs for it; where the owner needs more, as the
 // machine gives it no CPU, reads of observers wait until the write has ended.
 class HostWrite {
  public:
