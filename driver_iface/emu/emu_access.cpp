@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
+
+#include "driver_iface/emulated_card.hpp"
 
 namespace ttc::card::emu {
 namespace {
@@ -249,22 +252,46 @@ bool AccessLayer::disturb_copy(const Aimed& window, const uint64_t* from, std::s
   return silent || hung || card_lost();
 }
 
-// A write that a core has posted is in memory when it is due. Only the emulation itself can be late, where
-// the host gives it no CPU: then time on the card stops, and the answer comes when the emulation has caught up.
-void AccessLayer::await_landing() {
-  constexpr uint64_t kLongestNs = 200'000'000;  // stopped, or killed
+// Only the emulation can be late with a write, where the host gives it no CPU: then time on the card stops, and the answer comes when the
+// emulation has caught up. False: it did not, as it was stopped or killed.
+template <class Late>
+bool AccessLayer::wait_while(const Late& late) {
+  constexpr uint64_t kLongestNs = 200'000'000;
   constexpr auto kAskAgain = std::chrono::microseconds(10);
-  uint64_t due_ns = page_.landing_due_ns.load(std::memory_order_acquire);
-  if (due_ns == 0 || due_ns == given_up_on_ns_) return;
   const uint64_t begun_ns = host_now_ns();
   uint64_t now_ns = begun_ns;
-  while (due_ns != 0 && due_ns < now_ns && now_ns - begun_ns < kLongestNs && !card_lost()) {
+  bool is_late = late(now_ns);
+  while (is_late && now_ns - begun_ns < kLongestNs && !card_lost()) {
     std::this_thread::sleep_for(kAskAgain);
-    due_ns = page_.landing_due_ns.load(std::memory_order_acquire);
     now_ns = host_now_ns();
+    is_late = late(now_ns);
   }
-  given_up_on_ns_ = due_ns != 0 && due_ns < now_ns ? due_ns : 0;
   transactions_.transport_ns += now_ns - begun_ns;
+  return !is_late;
+}
+
+// A write that a core has posted is in memory when it is due.
+void AccessLayer::await_landing() {
+  uint64_t due_ns = page_.landing_due_ns.load(std::memory_order_acquire);
+  if (due_ns == 0 || due_ns == given_up_on_ns_) return;
+  const bool landed = wait_while([&](uint64_t now_ns) {
+    due_ns = page_.landing_due_ns.load(std::memory_order_acquire);
+    return due_ns != 0 && due_ns < now_ns;
+  });
+  given_up_on_ns_ = landed ? 0 : due_ns;
+}
+
+// A write of the host that an observer found under way before is over within HostWrite::kLongestNs of that. Only the observer's own times are
+// compared: those of the two CPUs may differ by more.
+void AccessLayer::await_host_write() {
+  const uint32_t under_way = page_.host_writes.load(std::memory_order_acquire);
+  if (under_way % 2 == 0 || under_way == endless_host_write_) return;
+  const uint64_t now_ns = host_now_ns();
+  if (std::exchange(host_write_, under_way) != under_way) host_write_found_ns_ = now_ns;
+  if (now_ns - host_write_found_ns_ < HostWrite::kLongestNs) return;
+  const bool over =
+      wait_while([&](uint64_t) { return page_.host_writes.load(std::memory_order_acquire) == under_way; });
+  if (!over) endless_host_write_ = under_way;
 }
 
 Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
@@ -272,6 +299,7 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
   if (!fits(window, offset, out.size_bytes())) return Access::refused;
   const Aimed& w = aimed_[static_cast<size_t>(window)];
   await_landing();
+  await_host_write();
   resolve_open_reads();
   const auto part = log_part(w, offset, out.size_bytes());
   charge(lines_touched(w.base + offset, out.size_bytes()), out.size_bytes());
@@ -323,6 +351,7 @@ std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, 
     return std::nullopt;
   }
   await_landing();
+  await_host_write();
   charge(lines_touched(address, bytes), bytes);
   page_.descriptor_bytes.fetch_add(bytes, std::memory_order_relaxed);
   const auto part = log_part(to, offset, bytes);

@@ -81,6 +81,9 @@ class AccessLayer {
     std::pair<uint64_t, uint64_t> examined_at{kNever, kNever};  // the lane's `landed` and `read` then
   };
   void await_landing();
+  void await_host_write();
+  template <class Late>
+  bool wait_while(const Late& late);
   bool resolve(OpenRead& r);
   void resolve_open_reads();
 
@@ -91,7 +94,10 @@ class AccessLayer {
   Aimed aimed_[kWindows];
   Transactions transactions_;
   uint64_t charged_ns_ = 0;
-  uint64_t given_up_on_ns_ = 0;               // a landing that did not come
+  uint64_t given_up_on_ns_ = 0;  // a landing that did not come
+  // The host's write that was found under way last (Page::host_writes), when it was, and the one that did not end.
+  uint32_t host_write_ = 0, endless_host_write_ = 0;
+  uint64_t host_write_found_ns_ = 0;
   std::map<uint32_t, OpenReads> open_reads_;  // by lane
   uint32_t changes_seen_ = 0;                 // Page::log_changes when all were examined
   // Descriptor ranges handed out, by token.

@@ -96,8 +96,8 @@ struct Page {
   std::atomic<uint64_t> landed[kMaxFlatIds * kMaxRiscs]{};
   std::atomic<uint64_t> timer_zero_ns{
       0};  // on the card's time axis: when the reference timer was last 0; may lie before it (wraps)
-  int32_t drift_ppm = 0;  // of the crystal that tile clocks and the reference timer share
-  uint32_t reserved = 0;
+  int32_t drift_ppm = 0;                 // of the crystal that tile clocks and the reference timer share
+  std::atomic<uint32_t> host_writes{0};  // begun and ended, of the host: odd while one is under way
 
   // account
   std::atomic<uint64_t> read[kMaxFlatIds * kMaxRiscs]{};

@@ -128,12 +128,12 @@ std::vector<std::string> EmulatedCard::violations() const {
   return texts;
 }
 
-HostWrite::HostWrite(EmulatedCard& card, uint64_t next_due_ns) : card_(card), next_due_ns_(next_due_ns) {
-  const uint64_t over_ns = host_now_ns() + kLongestNs;
-  card.set_landing_due(next_due_ns != 0 ? std::min(next_due_ns, over_ns) : over_ns);
+// Known to be under way before the first store.
+HostWrite::HostWrite(EmulatedCard& card) : card_(card) {
+  card_.impl_->page->host_writes.fetch_add(1, std::memory_order_seq_cst);
 }
 HostWrite::~HostWrite() {
-  card_.set_landing_due(next_due_ns_);
+  card_.impl_->page->host_writes.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace ttc::card

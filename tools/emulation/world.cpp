@@ -136,7 +136,7 @@ void World::begin_reset(const WorldCore& core) {
 }
 
 void World::write(const WorldCore& core, uint32_t from, uint32_t to) {
-  const card::HostWrite under_way(card_, reported_due_ns_);
+  const card::HostWrite under_way(card_);
   for (uint32_t w = from; w < to; ++w)
     card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, true));
 }

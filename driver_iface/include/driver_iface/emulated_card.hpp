@@ -136,25 +136,24 @@ class EmulatedCard {
   std::vector<std::string> violations() const;  // the first few, as text
 
  private:
+  friend class HostWrite;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// While one exists, the owner's stores are one write of the host. A host needs less than kLongestNs for it; where the owner needs more, as the
-// machine gives it no CPU, reads of observers wait until the write has ended.
+// While one exists, the owner's stores are one write of the host; there is one at a time. A host needs less than kLongestNs for it; where the owner
+// needs more, as the machine gives it no CPU, an observer that has found the write under way for that long reads on when it has ended.
 class HostWrite {
  public:
   static constexpr uint64_t kLongestNs = 25'000;
 
-  // `next_due_ns`: what set_landing_due() was called with last.
-  explicit HostWrite(EmulatedCard& card, uint64_t next_due_ns = 0);
+  explicit HostWrite(EmulatedCard& card);
   ~HostWrite();
   HostWrite(const HostWrite&) = delete;
   HostWrite& operator=(const HostWrite&) = delete;
 
  private:
   EmulatedCard& card_;
-  uint64_t next_due_ns_;
 };
 
 }  // namespace ttc::card
