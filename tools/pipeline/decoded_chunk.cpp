@@ -146,11 +146,25 @@ bool DecodedChunk::pick(const markers::Frame& frame) {
   return true;
 }
 
+// One pass without branches over all markers; nearly every frame ends there.
 void DecodedChunk::note_ids(std::span<const markers::Marker> markers, Ids& ids, Seen& seen) {
+  const auto new_in = [&seen](const markers::Marker& m) {
+    const uint8_t is = is_of_a_name(m) ? Seen::kAny | Seen::kNamed : Seen::kAny;
+    return static_cast<uint8_t>(is & ~seen[m.id]);
+  };
+  uint8_t fresh = 0;
+  bool wide = false;
   for (const markers::Marker& m : markers) {
-    ids.wide |= m.type == markers::MarkerType::ts_data_16b;
-    if (!seen.ids.test(m.id)) seen.ids.set(m.id), ids.all.push_back(m.id);
-    if (!seen.named.test(m.id) && is_of_a_name(m)) seen.named.set(m.id), ids.named.push_back(m.id);
+    fresh |= new_in(m);
+    wide |= m.type == markers::MarkerType::ts_data_16b;
+  }
+  ids.wide |= wide;
+  if (fresh == 0) return;
+  for (const markers::Marker& m : markers) {
+    const uint8_t as = new_in(m);
+    if (as & Seen::kAny) ids.all.push_back(m.id);
+    if (as & Seen::kNamed) ids.named.push_back(m.id);
+    if (as) seen.add(m.id, as);
   }
 }
 

@@ -8,7 +8,6 @@
 // Without threads decode() stands for run(), and each_frame() makes a frame when it is its turn: what a frame holds stays in the first cache.
 // Memory is used again from chunk to chunk.
 #pragma once
-#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -54,13 +53,24 @@ class DecodedChunk {
   };
 
   // What some Ids have, by id.
-  struct Seen {
-    std::bitset<0x10000> ids, named;
+  class Seen {
+   public:
+    static constexpr uint8_t kAny = 1, kNamed = 2;
     void begin(const Ids& of) {
-      ids.reset(), named.reset();
-      for (const uint16_t id : of.all) ids.set(id);
-      for (const uint16_t id : of.named) named.set(id);
+      for (const uint16_t id : set_) by_id_[id] = 0;
+      set_.clear();
+      for (const uint16_t id : of.all) add(id, kAny);
+      for (const uint16_t id : of.named) add(id, kNamed);
     }
+    uint8_t operator[](uint16_t id) const { return by_id_[id]; }
+    void add(uint16_t id, uint8_t as) {
+      by_id_[id] |= as;
+      set_.push_back(id);
+    }
+
+   private:
+    std::vector<uint8_t> by_id_ = std::vector<uint8_t>(0x10000);
+    std::vector<uint16_t> set_;  // what is not 0: few, and cleared for every batch
   };
 
   // Refers to the words until the frames were taken.

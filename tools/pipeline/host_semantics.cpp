@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "firmware_markers/dispatch_command.hpp"
-#include "firmware_markers/noc_event.hpp"
-#include "firmware_markers/perf_counter.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -49,10 +47,6 @@ uint16_t traits_of(std::string_view name) {
   for (const auto& [part, trait] : kNameParts)
     if (name.find(part) != std::string_view::npos) traits |= trait;
   return traits;
-}
-
-constexpr bool is_data(MarkerType type) {
-  return type == MarkerType::ts_data || type == MarkerType::ts_data_16b;
 }
 
 // JSON by hand: rows come by the million, and keys and values are ours or of the tables. Every call leaves a
@@ -126,12 +120,6 @@ bool may_dispatch(const FrameEvents& f) {
 }
 
 }  // namespace
-
-bool named_by_id(const Marker& m) {
-  if (m.type == MarkerType::ts_event) return false;
-  return !is_data(m.type) ||
-         (m.id != markers::kPerfCounterId && m.id != markers::kNocTraceId && m.id != markers::kNocDebugId);
-}
 
 HostSemanticsStage::HostSemanticsStage(const markers::ZoneNames& names,
                                        std::optional<markers::MetalDate> date)

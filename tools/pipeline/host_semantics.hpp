@@ -25,12 +25,21 @@
 #include <unordered_map>
 #include <vector>
 
+#include "firmware_markers/noc_event.hpp"
+#include "firmware_markers/perf_counter.hpp"
 #include "tools/pipeline/format.hpp"
 
 namespace ttc::tools {
 
+constexpr bool is_data(markers::MarkerType type) {
+  return type == markers::MarkerType::ts_data || type == markers::MarkerType::ts_data_16b;
+}
 // False where the id is the event itself or a fixed one, not the hash of a name.
-bool named_by_id(const markers::Marker& marker);
+inline bool named_by_id(const markers::Marker& m) {
+  if (m.type == markers::MarkerType::ts_event) return false;
+  return !is_data(m.type) ||
+         (m.id != markers::kPerfCounterId && m.id != markers::kNocTraceId && m.id != markers::kNocDebugId);
+}
 // The id stands for a name of the workload's. The zone of a quick push is the firmware's own.
 inline bool is_of_a_name(const markers::Marker& marker) {
   return !(marker.flags & markers::kQuickPush) && named_by_id(marker);
