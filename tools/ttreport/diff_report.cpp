@@ -69,6 +69,7 @@ class DiffReport : public Report {
 
   int run() override {
     RunOptions first = time_, second = time_;
+    first.table = second.table = TableAs::typed;
     first.from = {a_};
     second.from = {b_};
     refuse_outputs_over_inputs(first, {json_});

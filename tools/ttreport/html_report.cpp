@@ -112,6 +112,7 @@ class HtmlReport : public Report {
       heat.program(op, list);
       cores.program(op, list);
     }};
+    options_.table = TableAs::typed;
     const Run run = read_with_progress(options_, listeners);
     keeper.end();
     const OpTable table = table_of(run);

@@ -12,6 +12,7 @@
 #include "tools/report/ops/stacked_picture.hpp"
 #include "tools/report/ops/table_file.hpp"
 #include "tools/report/text/csv_file.hpp"
+#include "tools/report/text/make_ahead.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
 #include "tools/ttreport/ops_text.hpp"
@@ -157,6 +158,7 @@ class OpsReport : public Report {
 
   OpTable read(int& code) {
     if (run_options_.from.size() > 1 && is_ops_results(run_options_.from[0])) return read_hosts(code);
+    run_options_.table = TableAs::typed;
     const Run run = read_with_progress(run_options_);
     OpTable table = table_of(run);
     for (const auto& sentences : {notices(run), table.remarks})
@@ -224,11 +226,18 @@ class OpsReport : public Report {
     return line + end;
   }
 
+  template <class Put>
+  static void each_row(const OpReport& report, const Put& put) {
+    for (ReportRow row : report.rows) put(row);
+  }
+
   void write_csv(const OpReport& report) const {
     const ReportColumns columns{!no_advice_, raw_codes_, extended_};
     Output out(csv_, false);
     out.append(csv_line(report_header(columns), "\r\n"));
-    for (const ReportRow& r : report.rows) out.append(csv_line(report_line(r, columns), "\r\n"));
+    make_ahead<ReportRow>(
+        run_options_.threads, [&](const auto& put) { each_row(report, put); },
+        [&](const ReportRow& r) { out.append(csv_line(report_line(r, columns), "\r\n")); });
     out.commit();
   }
 
@@ -240,10 +249,12 @@ class OpsReport : public Report {
     Output out(json_, false);
     out.append(whole.substr(0, at));
     std::string before = "\n  ";
-    for (const ReportRow& r : report.rows) {
-      out.append(before + program::json_text(as_json(r)));
-      before = ",\n  ";
-    }
+    make_ahead<ReportRow>(
+        run_options_.threads, [&](const auto& put) { each_row(report, put); },
+        [&](const ReportRow& r) {
+          out.append(before + program::json_text(as_json(r)));
+          before = ",\n  ";
+        });
     out.append(whole.substr(at) + "\n");
     out.commit();
   }

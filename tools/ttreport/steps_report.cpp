@@ -41,6 +41,7 @@ class StepsReport : public Report {
   int run() override {
     steps_.skip_given = skip_->count() > 0;
     refuse_outputs_over_inputs(options_, {json_});
+    options_.table = TableAs::typed;
     const Run run = read_with_progress(options_);
     const OpTable table = table_of(run);
     const int code = report_remarks(run, table);

@@ -32,7 +32,7 @@ class SummaryReport : public Report {
 
   int run() override {
     refuse_outputs_over_inputs(options_, {json_});
-    options_.no_table = true;
+    options_.table = TableAs::none;
     MarkerBounds markers;
     RunListeners listeners;
     listeners.zones.push_back(&markers);

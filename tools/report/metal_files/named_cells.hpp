@@ -30,13 +30,11 @@ class NamedCells {
     next_ = 0;
   }
 
-  // The cells below `header`, which is the same in every call.
-  std::vector<std::string> below(const std::vector<std::string>& header) {
+  // The cells below `header`, which is the same in every call, in place of what `line` had.
+  void below(const std::vector<std::string>& header, std::vector<std::string>& line) {
     while (below_.size() < header.size()) below_.push_back(place_of(header[below_.size()]));
-    std::vector<std::string> line(header.size());
-    for (size_t i = 0; i < line.size(); ++i)
-      if (const Cell& cell = cells_[below_[i]]; cell.is_there) line[i] = shown(cell);
-    return line;
+    line.resize(header.size());
+    for (size_t i = 0; i < line.size(); ++i) show(cells_[below_[i]], line[i]);
   }
 
  private:
@@ -45,11 +43,12 @@ class NamedCells {
     bool is_there = false;
   };
   // Without commas, but in columns of tt-mlir, whose writer does not replace them.
-  static std::string shown(const Cell& cell) {
-    std::string text = cell.text;
+  static void show(const Cell& cell, std::string& text) {
+    text.clear();
+    if (!cell.is_there) return;
+    text = cell.text;
     if (cell.column != "LOC" && cell.column != "PROGRAM_METADATA")
       std::replace(text.begin(), text.end(), ',', ';');
-    return text;
   }
   size_t place_of(std::string_view column) {
     const auto [known, fresh] = places_.try_emplace(std::string(column), cells_.size());

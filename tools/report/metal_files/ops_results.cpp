@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tools/report/metal_files/counters.hpp"
-#include "tools/report/metal_files/named_cells.hpp"
+#include "tools/report/metal_files/device_cells.hpp"
 #include "tools/report/text/python_text.hpp"
 #include "tools/report/text/record_sort.hpp"
 
@@ -109,33 +109,6 @@ const Json* member(const Json& json, std::initializer_list<const char*> path) {
 std::string text_of(const Json& json, std::initializer_list<const char*> path) {
   const Json* at = member(json, path);
   return at ? python_str(*at) : "";
-}
-
-void put_device(Row& row, const DeviceRow& d) {
-  row["GLOBAL CALL COUNT"] = std::to_string(d.call_count);
-  row["DEVICE ID"] = std::to_string(d.device);
-  if (!d.arch.empty()) row["DEVICE ARCH"] = d.arch;
-  put(row, "CORE COUNT", d.cores);
-  put(row, "AVAILABLE WORKER CORE COUNT", d.available_cores);
-  put(row, "DEVICE FW START CYCLE", d.firmware_start);
-  put(row, "DEVICE FW END CYCLE", d.firmware_end);
-  put(row, "OP TO OP LATENCY [ns]", d.gap_ns);
-  put(row, "OP TO OP LATENCY BR/NRISC START [ns]", d.dm_gap_ns);
-  put(row, "DEVICE FW DURATION [ns]", d.firmware_ns);
-  put(row, "DEVICE KERNEL DURATION [ns]", d.kernel_ns);
-  put(row, "DEVICE KERNEL DURATION DM START [ns]", d.dm_ns);
-  put(row, "DEVICE KERNEL DURATION PER CORE MIN [ns]", d.core_min_ns);
-  put(row, "DEVICE KERNEL DURATION PER CORE MAX [ns]", d.core_max_ns);
-  put(row, "DEVICE KERNEL DURATION PER CORE AVG [ns]", d.core_mean_ns);
-  put(row, "DEVICE KERNEL FIRST TO LAST START [ns]", d.first_to_last_ns);
-  for (size_t i = 0; i < d.risc_ns.size(); ++i) put(row, kRiscColumns[i], d.risc_ns[i]);
-  put(row, "DEVICE COMPUTE CB WAIT FRONT [ns]", d.wait_front_ns);
-  put(row, "DEVICE COMPUTE CB RESERVE BACK [ns]", d.reserve_back_ns);
-  put(row, "DISPATCH TOTAL CQ CMD OP TIME [ns]", d.dispatch_ns);
-  put(row, "DISPATCH GO SEND WAIT TIME [ns]", d.go_signal_ns);
-  put(row, "METAL TRACE ID", d.trace_id);
-  put(row, "METAL TRACE REPLAY SESSION ID", d.session);
-  for (const auto& [name, value] : d.counters) row[name] = python_float(value);
 }
 
 struct TensorColumns {
@@ -282,23 +255,6 @@ std::vector<std::string> counter_columns(const Names& some_row_has) {
   return present;
 }
 
-// Gaps as device-only mode has them: in order of time, negative where programs overlap.
-void put_signed_gaps(Row& row, const DeviceRow& d, const DeviceRow* previous) {
-  if (!d.kernel_start || !d.kernel_ns || *d.kernel_end == *d.kernel_start) return;
-  const double ns_per_cycle =
-      static_cast<double>(*d.kernel_ns) / static_cast<double>(*d.kernel_end - *d.kernel_start);
-  const auto gap = [&](const Cycles& start, const Cycles& end) {
-    return previous && start && end
-               ? std::llround((static_cast<double>(*start) - static_cast<double>(*end)) * ns_per_cycle)
-               : 0;
-  };
-  row["OP TO OP LATENCY [ns]"] =
-      std::to_string(gap(d.kernel_start, previous ? previous->kernel_end : Cycles()));
-  if (d.dm_start)
-    row["OP TO OP LATENCY BR/NRISC START [ns]"] =
-        std::to_string(gap(d.dm_start, previous ? previous->dm_end : Cycles()));
-}
-
 void put_signpost(Row& row, const Signpost& signpost) {
   row["OP CODE"] = signpost.header;
   row["OP TYPE"] = "signpost";
@@ -327,16 +283,17 @@ std::vector<std::string> device_only_header(const DeviceRows& device, const Reco
   Names counters;
   std::set<uint32_t> devices;
   bool replays = false, signposts = false;
-  Row present;  // everything that any row has
-  each_row(device, places, [&](const RowPlace& place, const DeviceRow& d, const DeviceRow* previous) {
-    add_counters(counters, d);
+  PresentColumns present;
+  for (const RowPlace place : places) {
     signposts = signposts || place.signpost;
-    if (place.signpost || every_column) return;
-    put_device(present, d);
-    put_signed_gaps(present, d, previous);
+    if (place.signpost) continue;
+    const DeviceRow d = device[place.row];
+    add_counters(counters, d);
+    if (every_column) continue;
+    present.add(d);
     devices.insert(d.device);
     replays = replays || d.trace_id || d.session;
-  });
+  }
   // tt-metal leaves out which device and replay a row is of; they are kept where rows could not be distinguished.
   Names unwanted = {"CORE COUNT", "AVAILABLE WORKER CORE COUNT", "DEVICE ARCH"};
   if (devices.size() < 2) unwanted.insert("DEVICE ID");
@@ -346,40 +303,14 @@ std::vector<std::string> device_only_header(const DeviceRows& device, const Reco
     header = all_columns({1, 1});
   else
     for (const char* name : kColumns)
-      if (present.contains(name) && !unwanted.contains(name)) header.emplace_back(name);
+      if (present.has(name) && !unwanted.contains(name)) header.emplace_back(name);
   for (std::string& name : counter_columns(counters)) header.push_back(std::move(name));
   return header;
 }
 
-// The device's rows alone, and signposts where `places` has them.
-Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, bool every_column) {
-  Cells cells;
-  cells.header = device_only_header(device, places, every_column);
-  const bool with_op = std::find(cells.header.begin(), cells.header.end(), "OP TYPE") != cells.header.end();
-  Row row;
-  each_row(device, places, [&](const RowPlace& place, const DeviceRow& d, const DeviceRow* previous) {
-    row.clear();
-    if (place.signpost) {
-      put_signpost(row, *place.signpost);
-    } else {
-      put_device(row, d);
-      put_signed_gaps(row, d, previous);
-      if (every_column) row["OP CODE"] = "Program " + std::to_string(d.call_count);
-      if (with_op) row["OP TYPE"] = "tt_dnn_device", row["ATTRIBUTES"] = "{}";
-      // The key by which readers sort rows.
-      if (place.has_host_ns) row["HOST START TS"] = std::to_string(place.host_ns);
-    }
-    cells.rows.push_back(row.below(cells.header));
-    cells.device.push_back(place.row);
-  });
-  return cells;
-}
-
-void put_joined(Row& row, const Joined& joined, const DeviceRows& rows, const HostLog& host,
+void put_joined(Row& row, const Joined& joined, const std::optional<DeviceRow>& device, const HostLog& host,
                 TensorColumns& tensors) {
   if (joined.signpost) return put_signpost(row, *joined.signpost);
-  std::optional<DeviceRow> device;
-  if (joined.device != Cells::kNoDevice) device = rows[joined.device];
   if (device) put_device(row, *device);
   const auto info = host.infos->at(joined.op.info);
   put_host(row, joined.op, *info, host, tensors);
@@ -446,22 +377,75 @@ RowPlan plan_rows(const DeviceRows& device, const HostLog& host, const RawTime& 
   return plan;
 }
 
-Cells cells_of(const RowPlan& plan, const DeviceRows& device, const HostLog& host,
-               const ResultOptions& options) {
-  if (!plan.joined) return device_only(device, plan.places, options.every_column);
-  Cells cells;
-  cells.header = joined_header(device, host, plan.rows, options.mlir);
-  const bool several = several_processes(plan.rows);
-  if (several) cells.header.emplace_back(kProcessColumn);
+CellLines::CellLines(const RowPlan& plan, const DeviceRows& device, const HostLog& host,
+                     const ResultOptions& options)
+    : plan_(plan), device_(device), host_(host), options_(options) {
+  header_ = plan.joined ? joined_header(device, host, plan.rows, options.mlir)
+                        : device_only_header(device, plan.places, options.every_column);
+  several_processes_ = plan.joined && several_processes(plan.rows);
+  if (several_processes_) header_.emplace_back(kProcessColumn);
+}
+
+void CellLines::each(const Put& put) const {
+  if (plan_.joined)
+    each_joined(put);
+  else
+    each_of_device(put);
+}
+
+// The device's rows alone, and signposts where the plan has them.
+void CellLines::each_of_device(const Put& put) const {
+  const bool with_op = std::find(header_.begin(), header_.end(), "OP TYPE") != header_.end();
+  Row row;
+  CellLine line;
+  each_row(device_, plan_.places, [&](const RowPlace& place, const DeviceRow& d, const DeviceRow* previous) {
+    row.clear();
+    if (place.signpost) {
+      put_signpost(row, *place.signpost);
+    } else {
+      put_device(row, d);
+      put_signed_gaps(row, d, previous);
+      if (options_.every_column) row["OP CODE"] = "Program " + std::to_string(d.call_count);
+      if (with_op) row["OP TYPE"] = "tt_dnn_device", row["ATTRIBUTES"] = "{}";
+      // The key by which readers sort rows.
+      if (place.has_host_ns) row["HOST START TS"] = std::to_string(place.host_ns);
+    }
+    row.below(header_, line.cells);
+    line.place = place.row;
+    if (place.signpost)
+      line.device.reset();
+    else
+      line.device = d;
+    put(line);
+  });
+}
+
+void CellLines::each_joined(const Put& put) const {
   TensorColumns ignored;
   Row row;
-  for (const Joined& j : plan.rows) {
+  CellLine line;
+  for (const Joined& j : plan_.rows) {
     row.clear();
-    put_joined(row, j, device, host, ignored);
-    if (several) row[kProcessColumn] = process_label(host, j);
-    cells.rows.push_back(row.below(cells.header));
-    cells.device.push_back(j.device);
+    std::optional<DeviceRow> device;
+    if (j.device != Cells::kNoDevice) device = device_[j.device];
+    put_joined(row, j, device, host_, ignored);
+    if (several_processes_) row[kProcessColumn] = process_label(host_, j);
+    row.below(header_, line.cells);
+    line.place = j.device;
+    line.device = std::move(device);
+    put(line);
   }
+}
+
+Cells cells_of(const RowPlan& plan, const DeviceRows& device, const HostLog& host,
+               const ResultOptions& options) {
+  const CellLines lines(plan, device, host, options);
+  Cells cells;
+  cells.header = lines.header();
+  lines.each([&](CellLine& line) {
+    cells.rows.push_back(line.cells);
+    cells.device.push_back(line.place);
+  });
   return cells;
 }
 

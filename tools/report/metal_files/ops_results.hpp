@@ -56,8 +56,34 @@ struct RowPlan {
 };
 // `host` must stay.
 RowPlan plan_rows(const DeviceRows& device, const HostLog& host, const RawTime& raw_ns);
-// The cells of these rows. Host columns only when `host` has ops or signposts that can be placed; else the device-only form, in order of
-// device and time.
+// A row of the table on its way to a reader.
+struct CellLine {
+  std::vector<std::string> cells;
+  uint32_t place = Cells::kNoDevice;  // of `device` among the device's rows
+  std::optional<DeviceRow> device;    // what the row has of the device's side
+};
+
+// The cells of these rows, made one row after another. Host columns only when `host` has ops or signposts that can be placed; else the device-only
+// form, in order of device and time. All that it is made of must stay.
+class CellLines {
+ public:
+  using Put = std::function<void(CellLine&)>;  // which may leave another row's memory in it
+  CellLines(const RowPlan& plan, const DeviceRows& device, const HostLog& host, const ResultOptions& options);
+  const std::vector<std::string>& header() const { return header_; }
+  void each(const Put& put) const;
+
+ private:
+  void each_of_device(const Put& put) const;
+  void each_joined(const Put& put) const;
+
+  const RowPlan& plan_;
+  const DeviceRows& device_;
+  const HostLog& host_;
+  const ResultOptions& options_;
+  std::vector<std::string> header_;
+  bool several_processes_ = false;
+};
+// All of them.
 Cells cells_of(const RowPlan& plan, const DeviceRows& device, const HostLog& host,
                const ResultOptions& options);
 // Both.

@@ -14,6 +14,8 @@
 #include "tools/report/input/common_time.hpp"
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/ops/table_file.hpp"
+#include "tools/report/ops/typed_rows.hpp"
+#include "tools/report/text/make_ahead.hpp"
 
 namespace ttc::report {
 namespace {
@@ -300,6 +302,25 @@ void settle(Zones& zones, Run& run) {
   });
 }
 
+// The rows of run.plan as they were asked for.
+void make_table(const RunOptions& options, const ResultOptions& results, Run& run) {
+  run.is_typed = options.table == TableAs::typed && !mixed(run);
+  if (run.is_typed) {
+    const CellLines lines(run.plan, run.rows, run.host, results);
+    TypedRows typed(lines.header(), run.clock, run.time);
+    make_ahead<CellLine>(
+        options.threads, [&](const auto& put) { lines.each(put); },
+        [&](const CellLine& line) { typed.add(line.cells, line.device); });
+    run.typed = typed.end();
+    return;
+  }
+  run.table = cells_of(run.plan, run.rows, run.host, results);
+  if (!mixed(run)) return;
+  run.table = with_source(run.table, [&](size_t row) {
+    return from_log(run.devices.at(run.rows[row].device)) ? kFromLog : kFromCapture;
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> input_files(const RunOptions& options) {
@@ -322,6 +343,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   if (is_ops_results(from.front())) {
     run.kind = InputKind::ops_results;
     if (from.size() > 1) throw InputError("several tables of ops are taken by `ttreport ops` only");
+    run.is_typed = true;
     run.account.damaged = read_table(from.front(), run.typed).damaged;
     run.account.remarks.swap(run.typed.remarks);
     return run;
@@ -331,7 +353,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   // The host's side of one source is taken from its chunks as they come; of several, each is read by itself.
   const bool streamed = !options.no_host && tools::named_sources(from).size() == 1;
   HostLog captured;
-  captured.keeps_infos = run.host.keeps_infos = !options.no_table;
+  captured.keeps_infos = run.host.keeps_infos = options.table != TableAs::none;
   if (fs::is_regular_file(from.front(), ignored) && is_cpp_report(from.front())) {
     run.kind = InputKind::cpp_report;
     std::ifstream in(from.front(), std::ios::binary);
@@ -351,101 +373,19 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   if (zones)
     results.raw_ns = [&](uint32_t chip, uint64_t cycles) { return zones->time.raw_ns(chip, cycles); };
   run.plan = plan_rows(run.rows, run.host, results.raw_ns);
-  if (!options.no_table) run.table = cells_of(run.plan, run.rows, run.host, results);
   read_sync(options, from, run);
-  if (mixed(run) && !options.no_table) {
-    run.table = with_source(run.table, [&](size_t row) {
-      return from_log(run.devices.at(run.rows[row].device)) ? kFromLog : kFromCapture;
-    });
-  }
+  if (options.table != TableAs::none) make_table(options, results, run);
   return run;
 }
 
-namespace {
-
-// Ops whose cycles at the card's nominal rate are another time than the host's clock measured.
-class OffNominal {
- public:
-  void add(const OpRow& op) {
-    if (!op.kernel) return;
-    unmeasured_ += !op.kernel_measured;
-    if (!op.kernel_measured || !op.kernel_measured_bound) return;
-    ++ops_;
-    const double off = std::abs(*op.kernel - *op.kernel_measured);
-    if (off <= kShare * *op.kernel_measured || off <= *op.kernel_measured_bound + 1) return;
-    ++off_;
-    most_us_ = std::max(most_us_, off / 1000);
-  }
-  // Empty: none is.
-  std::string sentence(TimeOf time) const {
-    if (time == TimeOf::host)
-      return unmeasured_ ? std::to_string(unmeasured_) +
-                               " ops keep the time of their cycles at the card's nominal rate, because no "
-                               "clock model "
-                               "covers them"
-                         : std::string();
-    if (off_ == 0) return "";
-    char text[240];
-    std::snprintf(text, sizeof text,
-                  "the card's clock moved: %zu of %zu ops took another time than their cycles at its nominal "
-                  "rate, by up "
-                  "to %.3g \u03bcs, which their bounds cover; --time host shows times by the host's clock",
-                  off_, ops_, most_us_);
-    return text;
-  }
-
- private:
-  static constexpr double kShare = 0.005;  // no crystal is off by as much
-  size_t ops_ = 0, off_ = 0, unmeasured_ = 0;
-  double most_us_ = 0;
-};
-
-}  // namespace
-
 OpTable table_of(const Run& run) {
-  if (run.kind == InputKind::ops_results) return run.typed;
-  OpTable table;
-  table.clock = run.clock;
-  table.time = run.time;
-  OffNominal off_nominal;
-  OpTableReader reader(table, run.table.header);
+  if (run.is_typed) return run.typed;
+  TypedRows typed(run.table.header, run.clock, run.time);
   for (size_t i = 0; i < run.table.rows.size(); ++i) {
-    OpRow op = reader.row(run.table.rows[i], i + 2);
-    if (const uint32_t place = run.table.device[i]; place != Cells::kNoDevice) {
-      const DeviceRow d = run.rows[place];
-      if (d.kernel_measured) {
-        op.kernel_measured = d.kernel_measured->ns;
-        op.kernel_measured_bound = d.kernel_measured->bound_ns;
-        op.kernel_cycles = d.kernel_end.value_or(0) - d.kernel_start.value_or(0);
-        op.seen_ns = d.seen_ns;
-        op.hard_bound = d.kernel_measured->hard;
-      }
-      if (d.gap_measured) {
-        op.gap_measured = d.gap_measured->ns;
-        op.gap_measured_bound = d.gap_measured->bound_ns;
-      }
-      if (d.first_to_last_measured) {
-        op.first_to_last_measured = d.first_to_last_measured->ns;
-        op.first_to_last_measured_bound = d.first_to_last_measured->bound_ns;
-      }
-      if (d.dispatch_measured) {
-        op.dispatch_measured = d.dispatch_measured->ns;
-        op.dispatch_measured_bound = d.dispatch_measured->bound_ns;
-      }
-      op.slowest_x = d.slowest_x;
-      op.slowest_y = d.slowest_y;
-      // Data for which the device-only form of the table has no columns.
-      if (!op.cores && d.cores) op.cores = *d.cores;
-      if (!op.available_cores && d.available_cores) op.available_cores = *d.available_cores;
-      if (op.arch.empty()) op.arch = d.arch;
-    }
-    off_nominal.add(op);
-    table.rows.push_back(op);
+    const uint32_t place = run.table.device[i];
+    typed.add(run.table.rows[i], place == Cells::kNoDevice ? std::optional<DeviceRow>() : run.rows[place]);
   }
-  reader.end();
-  if (std::string sentence = off_nominal.sentence(run.time); !sentence.empty())
-    table.remarks.push_back(std::move(sentence));
-  return table;
+  return typed.end();
 }
 
 namespace {

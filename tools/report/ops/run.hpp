@@ -16,6 +16,9 @@
 
 namespace ttc::report {
 
+// What is made of the joined table: its cells, its typed rows, for which no cells are kept, or Run::plan alone.
+enum class TableAs : uint8_t { cells, typed, none };
+
 struct RunOptions {
   std::vector<std::string> from;
   std::string host;      // directory with tracy_ops_data.csv and tracy_ops_times.csv; empty: beside `from`
@@ -33,7 +36,7 @@ struct RunOptions {
   bool follow_files = false;     // captures that are still written are read to their end
   bool want_clock = false;       // durations are measured by the captures' clock models, with a bound
   TimeOf time = TimeOf::device;  // of the durations in rows and table
-  bool no_table = false;         // of the joined table only Run::plan is needed
+  TableAs table = TableAs::cells;
   tools::Format* also = nullptr;
   std::function<void(double)> progress;
 };
@@ -48,9 +51,10 @@ struct Run {
   DeviceOps ops;    // in order of chip and start; empty unless zones were read
   DeviceRows rows;  // of ops, or of a cpp report
   HostLog host;
-  RowPlan plan;   // which rows the table has; refers to `host`
-  Cells table;    // as in ops_perf_results; empty when the input is one
-  OpTable typed;  // of an input that is a table of ops
+  RowPlan plan;           // which rows the table has; refers to `host`
+  Cells table;            // as in ops_perf_results; empty where `is_typed`
+  OpTable typed;          // of an input that is a table of ops, and where TableAs::typed was wanted
+  bool is_typed = false;  // `table` is empty, and `typed` is there
   InputAccount account;
   std::shared_ptr<const DurationClock> clock;  // null: not wanted, or no capture has a clock model
   TimeOf time = TimeOf::device;
@@ -86,7 +90,7 @@ std::vector<std::string> input_files(const RunOptions& options);
 // Throws InputError.
 Run read_run(const RunOptions& options, const RunListeners& listeners = {});
 
-// The typed rows of `run.table`, with what only zones show (the slowest core).
+// The typed rows of the table, with what only zones show (the slowest core).
 OpTable table_of(const Run& run);
 
 // Sentences on everything that was lost or left out.

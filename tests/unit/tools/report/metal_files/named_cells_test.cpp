@@ -11,26 +11,32 @@ namespace {
 
 using Line = std::vector<std::string>;
 
+Line below(NamedCells& row, const Line& header) {
+  Line line{"of the row before", "and more", "and more", "and more", "and more"};
+  row.below(header, line);
+  return line;
+}
+
 TEST(NamedCells, rows_do_not_keep_what_the_row_before_had) {
   const Line header{"A", "B", "C"};
   NamedCells row;
   row["A"] = "1", row["B"] = "2", row["further"] = "not shown";
-  EXPECT_EQ(row.below(header), (Line{"1", "2", ""}));
+  EXPECT_EQ(below(row, header), (Line{"1", "2", ""}));
   row.clear();
   row["B"] = "3";
   EXPECT_FALSE(row.contains("A"));
   EXPECT_EQ(row.find("A"), nullptr);
   row["A"] += "4";
-  EXPECT_EQ(row.below(header), (Line{"4", "3", ""}));
+  EXPECT_EQ(below(row, header), (Line{"4", "3", ""}));
   row.erase("B");
   row.erase("never there");
-  EXPECT_EQ(row.below(header), (Line{"4", "", ""}));
+  EXPECT_EQ(below(row, header), (Line{"4", "", ""}));
 }
 
 TEST(NamedCells, commas_stay_in_columns_of_tt_mlir_alone) {
   NamedCells row;
   row["A"] = "1,2", row["LOC"] = "3,4";
-  EXPECT_EQ(row.below({"LOC", "A"}), (Line{"3,4", "1;2"}));
+  EXPECT_EQ(below(row, {"LOC", "A"}), (Line{"3,4", "1;2"}));
 }
 
 TEST(NamedCells, columns_are_found_in_any_order) {
@@ -44,7 +50,7 @@ TEST(NamedCells, columns_are_found_in_any_order) {
       const std::string& column = header[dice() % header.size()];
       row[column] = expected[column] = std::to_string(dice());
     }
-    const Line line = row.below(header);
+    const Line line = below(row, header);
     for (size_t c = 0; c < header.size(); ++c) ASSERT_EQ(line[c], expected[header[c]]) << i;
   }
 }
