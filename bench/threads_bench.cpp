@@ -3,7 +3,7 @@
 // memory included: threads of one program can hardly do better.
 //
 // Two CPUs of a virtual machine are at times two threads of one core, which do 1.2 times the work of one, whatever the program. A round counts only if a
-// loop in registers runs on both at once as fast as on one, before and behind it. Where no such round came, all count, and the line says so.
+// loop in registers runs on both at once as fast as on one, before and behind it. Where no such round came, all count, and the line reports it.
 //
 // TTC_BENCH_BYTES sets another size of the capture's words. All files lie in the temporary directory. An output is removed as soon as it was hashed:
 // a gigabyte that the kernel has yet to write to the disk slows down the next writer.

@@ -60,7 +60,7 @@ std::string check_clock_body(std::span<const char> body) {
 }
 
 std::optional<double> pace_error(const ClockSegment& s) {
-  // Bounds by the pace are asked for by the million: one call of exp2() for each is a tenth of the work.
+  // Bounds by the pace are computed by the million: a call of exp2() for each is a tenth of the work.
   static const auto kShares = [] {
     std::array<double, 128> all{};
     for (unsigned code = 1; code < all.size(); ++code)

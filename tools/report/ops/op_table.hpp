@@ -47,6 +47,24 @@ class OpTableReader {
   std::vector<TensorColumns> tensors_;
 };
 
+// The typed rows of a run's table, from its cells and from what only the rows of the device have: the slowest core, and times that were measured.
+class TypedRows {
+ public:
+  // `clock`, which may be null, and `time`: the table's.
+  TypedRows(const std::vector<std::string>& header, std::shared_ptr<const DurationClock> clock, TimeOf time);
+  ~TypedRows();
+  // `device`: what the row has of the device's side.
+  void add(const std::vector<std::string>& cells, const std::optional<DeviceRow>& device);
+  // Once, behind the last row.
+  OpTable end();
+
+ private:
+  class OffNominal;
+  OpTable table_;
+  OpTableReader reader_;
+  std::unique_ptr<OffNominal> off_nominal_;
+};
+
 // `lines`: IDs of the rows; empty: numbered from 2.
 OpTable op_table(const Cells& cells, const std::vector<uint64_t>& lines, uint32_t device_offset = 0);
 

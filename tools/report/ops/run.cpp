@@ -14,7 +14,6 @@
 #include "tools/report/input/common_time.hpp"
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/ops/table_file.hpp"
-#include "tools/report/ops/typed_rows.hpp"
 #include "tools/report/text/make_ahead.hpp"
 
 namespace ttc::report {
@@ -302,7 +301,7 @@ void settle(Zones& zones, Run& run) {
   });
 }
 
-// The rows of run.plan as they were asked for.
+// The rows of run.plan in the form that was requested.
 void make_table(const RunOptions& options, const ResultOptions& results, Run& run) {
   run.is_typed = options.table == TableAs::typed && !mixed(run);
   if (run.is_typed) {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,24 +20,21 @@ class MadeAhead {
     std::vector<T> items;  // those behind `used` are there for their memory
     size_t used = 0;
   };
-  class Stopped {};  // thrown to the maker: nothing more will be taken
 
   MadeAhead() {
     free_.resize(kBatches - 2);  // each thread has one
   }
-  // The maker. Leaves another item's memory in `item`.
-  void put(T& item) {
-    if (filling_.used == filling_.items.size()) filling_.items.emplace_back();
-    std::swap(filling_.items[filling_.used++], item);
-    if (filling_.used == kBatch) hand_over();
-  }
-  // The maker, at last; `error`: what it was ended by, or null.
-  void end(std::exception_ptr error) {
-    const std::lock_guard lock(mutex_);
-    made_.push_back(std::move(filling_));
-    error_ = std::move(error);
-    ended_ = true;
-    made_changed_.notify_one();
+  // The maker's thread.
+  template <class Make>
+  void run(const Make& make) {
+    std::exception_ptr error;
+    try {
+      make([this](T& item) { put(item); });
+    } catch (const Stopped&) {
+    } catch (...) {
+      error = std::current_exception();
+    }
+    end(error);
   }
   // The taker, which gives back the batch that it had before. False: there are no more. Throws the maker's exception behind what was made
   // before it.
@@ -60,8 +58,15 @@ class MadeAhead {
   }
 
  private:
+  class Stopped {};  // thrown to the maker: nothing more will be taken
   // To wake a thread costs as much as a hundred rows: it is done once for many.
   static constexpr size_t kBatch = 256, kBatches = 4;
+  // Leaves another item's memory in `item`.
+  void put(T& item) {
+    if (filling_.used == filling_.items.size()) filling_.items.emplace_back();
+    std::swap(filling_.items[filling_.used++], item);
+    if (filling_.used == kBatch) hand_over();
+  }
   void hand_over() {
     std::unique_lock lock(mutex_);
     made_.push_back(std::exchange(filling_, {}));
@@ -74,6 +79,14 @@ class MadeAhead {
     free_.pop_front();
   }
 
+  void end(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    made_.push_back(std::move(filling_));
+    error_ = std::move(error);
+    ended_ = true;
+    made_changed_.notify_one();
+  }
+
   std::mutex mutex_;
   std::condition_variable made_changed_, free_changed_;
   std::deque<Batch> made_, free_;
@@ -83,22 +96,17 @@ class MadeAhead {
 };
 
 // `make`(put) makes items of type T one after another and calls `put`(T&) for each, which leaves the memory of an earlier one in it, or an empty one.
-// `take`(const T&) gets each on this thread. With one thread an item is taken before the next is made; else `make` runs beside `take`, and both must
-// leave alone what the other uses. What either of them throws comes out of this call, when neither runs any more.
+// `take`(const T&) gets each on this thread. With one thread, or where the system gives no further one, an item is taken before the next is made; else
+// `make` runs beside `take`, and both must leave alone what the other uses. What either of them throws comes out of this call, when neither runs any more.
 template <class T, class Make, class Take>
 void make_ahead(unsigned threads, const Make& make, const Take& take) {
-  if (threads < 2) return make([&take](T& item) { take(std::as_const(item)); });
   MadeAhead<T> items;
-  std::thread maker([&] {
-    std::exception_ptr error;
-    try {
-      make([&items](T& item) { items.put(item); });
-    } catch (const typename MadeAhead<T>::Stopped&) {
-    } catch (...) {
-      error = std::current_exception();
-    }
-    items.end(error);
-  });
+  std::thread maker;
+  try {
+    if (threads > 1) maker = std::thread([&] { items.run(make); });
+  } catch (const std::system_error&) {
+  }
+  if (!maker.joinable()) return make([&take](T& item) { take(std::as_const(item)); });
   try {
     typename MadeAhead<T>::Batch batch;
     while (items.next(batch))

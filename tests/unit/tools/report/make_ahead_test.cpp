@@ -47,7 +47,7 @@ TEST(MakeAhead, what_was_made_before_a_failure_is_taken_before_it_is_thrown) {
     }
 }
 
-// The maker has far more items than may wait for the taker: it must not wait for ever.
+// The maker has far more items than may wait for the taker: it must end, too.
 TEST(MakeAhead, a_taker_that_fails_ends_the_maker) {
   for (const unsigned threads : {1u, 2u}) {
     std::atomic<int> made = 0;

@@ -1,6 +1,4 @@
 // Typed rows without cells that are kept are those that are read from the cells, for every number of threads.
-#include "tools/report/ops/typed_rows.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -8,6 +6,7 @@
 
 #include "tests/unit/tools/report/log_text.hpp"
 #include "tools/report/metal_files/device_cells.hpp"
+#include "tools/report/ops/op_table.hpp"
 
 namespace ttc::report {
 namespace {
